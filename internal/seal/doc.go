@@ -1,0 +1,13 @@
+// Package seal protects what leaves the process or rests on disk: request
+// states, answers, arguments, credentials.
+//
+// A [Ring] holds one or several keys of which one, the primary, seals;
+// all of them open. To rotate, add a key to the keyset, give it to every
+// machine, and only then make it the primary. The keys are a Tink keyset, so
+// Tink's own tools can do that.
+//
+// Every sealed text is bound to a purpose and to a context (who, which call,
+// which row). What was sealed for one purpose or context does not open for
+// another: [Ring.Open] answers all mismatches, damage and unknown keys alike
+// with [ErrSealed], so the caller cannot leak which of them it was.
+package seal
