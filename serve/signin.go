@@ -1,0 +1,170 @@
+package serve
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/parley-mcp/parley/inbox"
+)
+
+// Errors of sign-in. The texts are for people: they say what to do next.
+var (
+	// ErrSignedOut means that the request carried no bearer, or one that is not this host's.
+	ErrSignedOut = errors.New("not signed in to this host")
+	// ErrTokenUsed means that a one-time token was presented a second time, or was never issued.
+	ErrTokenUsed = errors.New("this address was used already: run `parley address` for a fresh one")
+)
+
+// LocalPrincipal is the one person of a host that runs with local sign-in.
+var LocalPrincipal = inbox.Principal{Issuer: "local", Subject: "operator"}
+
+const (
+	tokenBytes     = 32
+	maxOpenCodes   = 64 // one-time tokens that were printed and not used yet; the oldest goes first
+	maxTokenLength = 256
+)
+
+// Local signs in the one person who can read the data directory or the terminal.
+//
+// The bearer stands in a file with mode 0600 and survives a restart. An address
+// carries a one-time token instead, which the page exchanges for the bearer, so
+// that a printed or shared address is worth nothing once it was opened.
+//
+// There is no cookie on purpose: cookies have no port, and every other server on
+// 127.0.0.1 would receive it (RFC 6265 8.5, "Weak Confidentiality").
+type Local struct {
+	bearer secret
+	now    func() time.Time
+
+	mu    sync.Mutex
+	codes map[[sha256.Size]byte]time.Time // digest of a one-time token -> when it was made
+}
+
+// secret is a bearer. It does not print.
+type secret string
+
+func (secret) String() string   { return "[secret]" }
+func (secret) GoString() string { return "[secret]" }
+
+// OpenLocal reads the bearer at path, or makes the file with mode 0600. A file
+// that others can read is refused: its bearer is no secret any more.
+func OpenLocal(path string) (*Local, error) {
+	bearer, err := readBearer(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		bearer, err = makeBearer(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Local{bearer: bearer, now: time.Now, codes: map[[sha256.Size]byte]time.Time{}}, nil
+}
+
+func readBearer(path string) (secret, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("%s can be read by others (mode %#o): remove it, and a new one is made at the next start", path, info.Mode().Perm())
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxTokenLength+1))
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", path, err)
+	}
+	text := strings.TrimSpace(string(b))
+	if raw, err := base64.RawURLEncoding.DecodeString(text); err != nil || len(raw) < tokenBytes || len(text) > maxTokenLength {
+		return "", fmt.Errorf("%s does not hold a sign-in token: remove it, and a new one is made at the next start", path)
+	}
+	return secret(text), nil
+}
+
+// makeBearer links a finished file into place, so that of two processes that
+// start at once one wins and both read the same bearer.
+func makeBearer(path string) (secret, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".token-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(f.Name())
+	_, err = io.WriteString(f, newToken()+"\n")
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return "", fmt.Errorf("writing %s: %w", path, err)
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	return readBearer(path)
+}
+
+func newToken() string {
+	b := make([]byte, tokenBytes)
+	rand.Read(b) // never fails (crypto/rand, since Go 1.24)
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// OneTime returns a token that signs in once, for an address that is printed.
+func (l *Local) OneTime() string {
+	token := newToken()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.codes) >= maxOpenCodes {
+		var oldest [sha256.Size]byte
+		var at time.Time
+		for d, t := range l.codes {
+			if at.IsZero() || t.Before(at) {
+				oldest, at = d, t
+			}
+		}
+		delete(l.codes, oldest)
+	}
+	l.codes[sha256.Sum256([]byte(token))] = l.now()
+	return token
+}
+
+// exchange trades a one-time token for the bearer.
+func (l *Local) exchange(token string) (secret, error) {
+	digest := sha256.Sum256([]byte(token))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.codes[digest]; !ok {
+		return "", ErrTokenUsed
+	}
+	delete(l.codes, digest)
+	return l.bearer, nil
+}
+
+// Identify returns [LocalPrincipal] for a request that carries the bearer.
+func (l *Local) Identify(r *http.Request) (inbox.Principal, error) {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return inbox.Principal{}, ErrSignedOut
+	}
+	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(l.bearer))
+	if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		return inbox.Principal{}, ErrSignedOut
+	}
+	return LocalPrincipal, nil
+}
