@@ -1,0 +1,3 @@
+package link
+func (in *inspection) scripts(h host) {}
+func (in *inspection) imitation(h host) {}
