@@ -1,0 +1,173 @@
+package inbox
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps the rows of an inbox. It is a thin driver: all rules are in
+// [Inbox], and package inboxtest holds what every store has to pass.
+//
+// Every row belongs to one principal, and a transaction sees the rows of one
+// principal only, so nothing can cross from one person to another by a rule
+// that forgot to look. Write transactions of one principal run one after
+// another (a lock on the principal's row), which is all the isolation that the
+// rules need.
+//
+// Times are stored in UTC to the microsecond; the zero time is stored as none.
+// Methods are safe for concurrent use, by several handles on one database too.
+type Store interface {
+	// Update runs f in one write transaction and commits if f returns nil.
+	// f may run more than once, so it keeps its effects to the Tx and to
+	// variables that it sets anew each time. After a commit whose success is
+	// not known Update returns an error; it never returns nil for a
+	// transaction that is not durable.
+	Update(ctx context.Context, principal string, f func(Tx) error) error
+
+	// View runs f on a consistent snapshot. Writing in it is an error.
+	View(ctx context.Context, principal string, f func(Tx) error) error
+
+	// Ready lists calls in state ready whose NotBefore has passed, longest
+	// ready first, of these servers or, with none, of all.
+	Ready(ctx context.Context, servers []string, limit int) ([]Ref, error)
+
+	// Due lists calls and questions whose Due has passed, in the order of
+	// (Due, id), beginning after the given one.
+	Due(ctx context.Context, after Ref, limit int) ([]Ref, error)
+
+	// NextDue returns the earliest Due of all rows and NotBefore of ready
+	// calls that is yet to come; zero if there is none.
+	NextDue(ctx context.Context) (time.Time, error)
+
+	// Owned lists calls, in the order of their ids and beginning after the
+	// given one, whose Owner begins with prefix.
+	Owned(ctx context.Context, prefix string, after CallID, limit int) ([]Ref, error)
+
+	// Blocked lists the server's calls in state blocked, in the order of
+	// their ids and beginning after the given one.
+	Blocked(ctx context.Context, server string, after CallID, limit int) ([]Ref, error)
+
+	Close() error
+}
+
+// Ref points at a row from outside of its principal's transactions.
+type Ref struct {
+	Principal string // key
+	Call      CallID
+	Question  QuestionID // empty: the call itself
+	Due       time.Time  // in answers of Due
+}
+
+func (r Ref) id() string {
+	if r.Question != "" {
+		return string(r.Question)
+	}
+	return string(r.Call)
+}
+
+// Tx is one transaction on the rows of one principal. It is used by one
+// goroutine. Rows that it returns belong to the caller.
+type Tx interface {
+	// Now is the time of the store, the same for the whole transaction.
+	// Leases and expiries use it, so that the clocks of machines do not matter.
+	Now() time.Time
+
+	Call(id CallID) (*CallRow, error) // or ErrNotFound
+	PutCall(*CallRow) error           // adds it or replaces it
+	// Calls lists newest first.
+	Calls(CallQuery) ([]*CallRow, error)
+
+	Question(id QuestionID) (*QuestionRow, error) // or ErrNotFound
+	PutQuestion(*QuestionRow) error
+	// Questions lists newest first.
+	Questions(QuestionQuery) ([]*QuestionRow, error)
+	// CountQuestions counts the server's questions that are not closed, and
+	// those created at or after since.
+	CountQuestions(server string, since time.Time) (open, recent int, err error)
+
+	// Remembered returns what Remember stored under key, or ErrNotFound if
+	// there is nothing or it expired.
+	Remembered(key string) ([]byte, error)
+	// Remember stores value under key until expires, and drops what has expired.
+	Remember(key string, value []byte, expires time.Time) error
+
+	// Append adds an event and returns its number: one more than the last
+	// of this principal, from 1.
+	Append(kind EventKind, id string) (int64, error)
+	// Events lists the events after the given number, in order.
+	Events(after int64, limit int) ([]Event, error)
+	// EventBounds returns the numbers of the oldest event that is kept and of
+	// the last one that was appended; first is last+1 if none is kept.
+	EventBounds() (first, last int64, err error)
+	// TrimEvents drops events with numbers below first.
+	TrimEvents(first int64) error
+}
+
+// CallRow is what a store keeps of a call: columns to search by, and two that
+// only the inbox reads.
+type CallRow struct {
+	ID           CallID
+	Seq          int64
+	Conversation string
+	Server       string
+	State        CallState
+	Version      int64
+	Owner        string    // of the lease; empty: none
+	Due          time.Time // when a sweep has to look at it; zero: never
+	NotBefore    time.Time
+	Created      time.Time
+	Updated      time.Time
+	Ended        time.Time // for retention
+	Detail       []byte    // JSON
+	Content      []byte    // sealed
+}
+
+// QuestionRow is what a store keeps of a question.
+type QuestionRow struct {
+	ID           QuestionID
+	Seq          int64
+	Call         CallID
+	Conversation string
+	Server       string
+	State        QuestionState
+	Version      int64
+	Due          time.Time
+	Created      time.Time
+	Closed       time.Time
+	Detail       []byte
+	Content      []byte
+}
+
+// CallQuery selects calls of the transaction's principal. Zero fields do not select.
+type CallQuery struct {
+	Conversation string
+	Server       string
+	States       []CallState
+	Before       int64 // only with a lower Seq
+	Limit        int
+}
+
+// QuestionQuery selects questions of the transaction's principal. Zero fields do not select.
+type QuestionQuery struct {
+	Call         CallID
+	Conversation string
+	Server       string
+	States       []QuestionState
+	Before       int64
+	Limit        int
+}
+
+// EventKind says what an event is about.
+type EventKind string
+
+const (
+	CallEvent     EventKind = "call"
+	QuestionEvent EventKind = "question"
+)
+
+// Event says that a row changed; the row itself is read anew.
+type Event struct {
+	Seq  int64 // per principal, from 1, without gaps
+	Kind EventKind
+	ID   string
+}
