@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/parley-mcp/parley/serve"
+)
+
+var addressCommand = command{
+	name: "address", short: "print a fresh sign-in address of a running host",
+	long: `
+Each address that parley prints signs in one browser, once. This command asks the
+running host for another one, for a second browser or when the first was lost. It
+needs the data directory, so only the person who owns the host can run it.
+
+Examples:
+  parley address
+  parley address --data /var/lib/parley`,
+	setup: func(fs *flag.FlagSet) func(context.Context, *environment) error {
+		data := fs.String("data", defaultData, "data `DIRECTORY` of the running host")
+		return func(ctx context.Context, env *environment) error {
+			if err := noArgs(env); err != nil {
+				return err
+			}
+			address, err := freshAddress(ctx, *data)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(env.stdout, address)
+			return err
+		}
+	},
+}
+
+// runningFile holds the base address of the host that has the data directory.
+const runningFile = "address"
+
+// freshAddress asks the host that runs on dir for a one-time address.
+func freshAddress(ctx context.Context, dir string) (string, error) {
+	const hint = "start one with `parley serve --data` or `parley demo --data`"
+	base, err := os.ReadFile(filepath.Join(dir, runningFile))
+	if err != nil {
+		return "", connectError(hint, "no host runs on %s: %w", dir, err)
+	}
+	token, err := os.ReadFile(filepath.Join(dir, tokenFile))
+	if err != nil {
+		return "", connectError(hint, "no host runs on %s: %w", dir, err)
+	}
+	url := strings.TrimSpace(string(base))
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/sign-in/addresses", http.NoBody)
+	if err != nil {
+		return "", connectError(hint, "the address in %s is damaged", filepath.Join(dir, runningFile))
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", connectError(hint, "the host at %s does not answer: %w", url, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	if err != nil {
+		return "", connectError(hint, "the host at %s broke off: %w", url, err)
+	}
+	var out struct{ Token string }
+	if resp.StatusCode != http.StatusCreated || json.Unmarshal(body, &out) != nil || out.Token == "" {
+		return "", connectError(hint, "%s is not a host on %s (it answered %s)", url, dir, resp.Status)
+	}
+	return serve.Address(url, out.Token), nil
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/parley-mcp/parley/host"
+	"github.com/parley-mcp/parley/internal/seal"
+	"github.com/parley-mcp/parley/internal/travel"
+)
+
+var demoCommand = command{
+	name: "demo", short: "a chat page and a real MCP server that asks: a trip to Tokyo",
+	long: `
+Starts the host's page and "travel", a real MCP server on its own port. Pick
+book_flight, fill in the trip, and answer what travel asks. Stop the program while a
+question is open, start it again, reload the page: the question is still there, and
+its answer goes on to the booking.
+
+Bookings are appended to bookings.jsonl in the data directory.
+
+Examples:
+  parley demo
+  parley demo --addr 127.0.0.1:9000 --travel-addr 127.0.0.1:9001 --data /tmp/demo`,
+	setup: func(fs *flag.FlagSet) func(context.Context, *environment) error {
+		var common hostFlags
+		common.register(fs)
+		addr := fs.String("travel-addr", "127.0.0.1:8421", "`HOST:PORT` of the server travel; parked calls go on only at the same address")
+		return func(ctx context.Context, env *environment) error {
+			if err := noArgs(env); err != nil {
+				return err
+			}
+			return runDemo(ctx, env, common, *addr)
+		}
+	},
+}
+
+func runDemo(ctx context.Context, env *environment, common hostFlags, addr string) error {
+	ln, err := listen(ctx, "--travel-addr", addr)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	if err := os.MkdirAll(common.data, 0o700); err != nil {
+		return usageError("choose another directory with --data", "the data directory: %w", err)
+	}
+	// The server's keys outlive the process, or its parked calls would end with it.
+	ring, err := seal.Open(filepath.Join(common.data, "travel-keys.json"))
+	if err != nil {
+		return usageError("", "the keys of travel: %w", err)
+	}
+	server, err := travel.New(&travel.Options{Ring: ring, LogPath: filepath.Join(common.data, "bookings.jsonl")})
+	if err != nil {
+		return fmt.Errorf("starting travel: %w", err)
+	}
+	endpoint := "http://" + ln.Addr().String() + "/mcp"
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", server.Handler())
+
+	file, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"travel": map[string]any{"url": endpoint}}})
+	if err != nil {
+		return err
+	}
+	servers, err := host.ParseServers(file, "the demo's servers", env.lookup)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.stdout, "The MCP server travel listens at %s\n", endpoint)
+
+	// travel stops after the host: a call that is on the wire gets its reply.
+	stopped := make(chan error, 1)
+	travelCtx, stopTravel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		stopped <- serveUntil(travelCtx, ln, mux, func(ctx context.Context) error {
+			<-ctx.Done()
+			return nil
+		})
+	}()
+	err = runHost(ctx, env, common, servers)
+	stopTravel()
+	if travelErr := <-stopped; err == nil {
+		err = travelErr
+	}
+	return err
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/parley-mcp/parley/host"
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/seal"
+	"github.com/parley-mcp/parley/serve"
+	"github.com/parley-mcp/parley/store/sqlitestore"
+)
+
+// Files in the data directory.
+const (
+	storeFile = "parley.db"
+	keysFile  = "keys.json"
+	tokenFile = "token"
+)
+
+// grace is how long a stopping host waits for work that is on the wire.
+const grace = 10 * time.Second
+
+// runHost runs the host on common.data until ctx ends. The listener comes first:
+// a port that is taken is the most common mistake, and then nothing was touched.
+func runHost(ctx context.Context, env *environment, common hostFlags, servers *host.Servers) (err error) {
+	ln, err := listen(ctx, "--addr", common.addr)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	if err := os.MkdirAll(common.data, 0o700); err != nil {
+		return usageError("choose another directory with --data", "the data directory: %w", err)
+	}
+	release, err := lockData(common.data)
+	if err != nil {
+		return err
+	}
+	defer release()
+
+	log := slog.New(slog.NewTextHandler(env.stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	ring, err := seal.Open(filepath.Join(common.data, keysFile))
+	if err != nil {
+		return usageError("", "the keys: %w", err)
+	}
+	signIn, err := serve.OpenLocal(filepath.Join(common.data, tokenFile))
+	if err != nil {
+		return usageError("", "the sign-in token: %w", err)
+	}
+	store, err := sqlitestore.Open(filepath.Join(common.data, storeFile), nil)
+	if err != nil {
+		return usageError("", "the store: %w", err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+
+	in := inbox.New(store, ring, &inbox.Options{Owner: newOwner()})
+	// Sound only under the directory's lock: no other process owns a lease here.
+	if err := in.Recover(ctx); err != nil {
+		return fmt.Errorf("recovering the calls of the last run: %w", err)
+	}
+	h := host.New(in, servers, &host.Options{Log: log, Version: version})
+	api := serve.New(h, in, &serve.Options{Local: signIn, Log: log, Version: version})
+
+	running := filepath.Join(common.data, runningFile)
+	base := "http://" + ln.Addr().String()
+	if err := os.WriteFile(running, []byte(base+"\n"), 0o600); err != nil {
+		return fmt.Errorf("the data directory: %w", err)
+	}
+	defer os.Remove(running)
+
+	for _, note := range servers.Notes {
+		fmt.Fprintf(env.stderr, "parley: note: %s\n", note)
+	}
+	fmt.Fprintf(env.stdout, "Parley is ready. Open this address; it signs in one browser, once:\n\n  %s\n\n", serve.Address(base, signIn.OneTime()))
+	fmt.Fprintf(env.stdout, "Another address: parley address --data %s\nStop: Ctrl-C\n", common.data)
+	return serveUntil(ctx, ln, api.Handler(), h.Run)
+}
+
+// newOwner names this run in claims: a restarted process is another owner, so that
+// nothing it does can be taken for what the one before it did.
+func newOwner() string {
+	var b [8]byte
+	rand.Read(b[:])
+	name, err := os.Hostname()
+	if err != nil {
+		name = "host"
+	}
+	return fmt.Sprintf("%s/%d/%s", name, os.Getpid(), hex.EncodeToString(b[:]))
+}
+
+// serveUntil serves handler on ln and runs work beside it. When ctx ends it stops
+// work first, so that pages see how held calls end, then closes the streams.
+func serveUntil(ctx context.Context, ln net.Listener, handler http.Handler, work func(context.Context) error) error {
+	streams, endStreams := context.WithCancel(context.WithoutCancel(ctx))
+	defer endStreams()
+	srv := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return streams },
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(ln) }()
+
+	workCtx, stopWork := context.WithCancel(ctx)
+	defer stopWork()
+	done := make(chan error, 1)
+	go func() { done <- work(workCtx) }()
+
+	var result error
+	select {
+	case <-ctx.Done():
+		result = ended(<-done)
+	case err := <-failed:
+		stopWork()
+		return errors.Join(fmt.Errorf("serving: %w", err), ended(<-done))
+	case err := <-done:
+		result = ended(err)
+		if result == nil && ctx.Err() == nil {
+			result = errors.New("the host stopped by itself")
+		}
+	}
+	endStreams()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := srv.Shutdown(stop); err != nil {
+		srv.Close()
+	}
+	return result
+}
+
+// ended drops the error that only says that the host was told to stop.
+func ended(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// listen opens a loopback listener for the flag. Local sign-in is for the person at
+// this machine: on an address that others reach, the bearer would cross the network
+// in the clear.
+func listen(ctx context.Context, flagName, addr string) (net.Listener, error) {
+	hostname, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, usageError("write it as HOST:PORT, for example "+defaultAddr, "%s %q: %w", flagName, addr, err)
+	}
+	if ip, err := netip.ParseAddr(hostname); hostname != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return nil, usageError("use 127.0.0.1:PORT, and a tunnel (ssh -L) from elsewhere",
+			"%s %s is not on loopback, and local sign-in is for this machine only", flagName, addr)
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, connectError(fmt.Sprintf("is another parley running? choose another port with %s", flagName),
+			"%s is in use", addr)
+	}
+	if err != nil {
+		return nil, connectError("", "listening on %s: %w", addr, err)
+	}
+	return ln, nil
+}

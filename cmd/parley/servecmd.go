@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"flag"
+
+	"github.com/parley-mcp/parley/host"
+)
+
+const (
+	defaultAddr = "127.0.0.1:8420"
+	defaultData = "./parley-data"
+)
+
+// hostFlags are the flags that demo and serve share.
+type hostFlags struct{ addr, data string }
+
+func (h *hostFlags) register(fs *flag.FlagSet) {
+	fs.StringVar(&h.addr, "addr", defaultAddr, "`HOST:PORT` of the page and its API; loopback only with local sign-in")
+	fs.StringVar(&h.data, "data", defaultData, "`DIRECTORY` for the store, the keys and the sign-in token")
+}
+
+var serveCommand = command{
+	name: "serve", short: "run the host for the servers of a file",
+	long: `
+Runs the host: a page on --addr where you pick a tool, answer what its server asks,
+and see the outcome. Questions are kept in --data until they are answered, also
+over restarts.
+
+The servers file is the object "mcpServers" that other MCP hosts use:
+
+  {"mcpServers": {
+    "everything": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-everything"]},
+    "travel":     {"url": "http://127.0.0.1:8421/mcp", "headers": {"Authorization": "Bearer ${TRAVEL_TOKEN}"}}
+  }}
+
+${VAR} is taken from the environment in env, headers, url and args.
+
+Examples:
+  parley serve --servers mcp.json
+  PARLEY_ADDR=127.0.0.1:9000 parley serve --servers mcp.json --data /var/lib/parley`,
+	setup: func(fs *flag.FlagSet) func(context.Context, *environment) error {
+		var common hostFlags
+		common.register(fs)
+		file := fs.String("servers", "", "`FILE` with the object \"mcpServers\"")
+		return func(ctx context.Context, env *environment) error {
+			if err := noArgs(env); err != nil {
+				return err
+			}
+			if *file == "" {
+				return usageError("--servers FILE names a JSON file with the object \"mcpServers\"; `parley demo` brings a server of its own",
+					"no servers were named")
+			}
+			servers, err := host.ReadServers(*file)
+			if err != nil {
+				return &failure{code: exitUsage, err: err}
+			}
+			return runHost(ctx, env, common, servers)
+		}
+	},
+}

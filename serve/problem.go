@@ -1,0 +1,171 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/parley-mcp/parley/form"
+	"github.com/parley-mcp/parley/host"
+	"github.com/parley-mcp/parley/inbox"
+)
+
+var (
+	errCrossOrigin = errors.New("request of another site")
+	errWrongHost   = errors.New("this host is not known by that name")
+)
+
+// A badRequest is a request that no state of the host would accept.
+type badRequest struct{ why string }
+
+func (e *badRequest) Error() string { return e.why }
+
+// A checkError carries what is wrong with what a person typed, field by field.
+type checkError struct{ errs form.Errors }
+
+func (e *checkError) Error() string { return "what was entered does not fit the form" }
+
+// A problem is a row of the table: what an error looks like from outside. Codes are
+// stable; pages translate by them.
+type problem struct {
+	is     error // matched with errors.Is
+	status int
+	code   string
+	title  string
+}
+
+// problems is the one table of this edge, most specific first.
+var problems = []problem{
+	{ErrTokenUsed, http.StatusUnauthorized, "token_used", "This address was used already."},
+	{ErrSignedOut, http.StatusUnauthorized, "signed_out", "You are not signed in."},
+	{errCrossOrigin, http.StatusForbidden, "cross_origin", "Another site sent this request."},
+	{errWrongHost, http.StatusMisdirectedRequest, "wrong_host", "This host is not known by that name."},
+	{inbox.ErrNotFound, http.StatusNotFound, "not_found", "There is nothing at this address."},
+	{host.ErrUnknownServer, http.StatusNotFound, "unknown_server", "There is no such server."},
+	{host.ErrUnknownTool, http.StatusNotFound, "unknown_tool", "The server has no such tool."},
+	{inbox.ErrClosed, http.StatusConflict, "question_closed", "The question is closed."},
+	{inbox.ErrURLChanged, http.StatusConflict, "url_changed", "The address has changed."},
+	{inbox.ErrTooLate, http.StatusConflict, "too_late", "It is too late for that."},
+	{inbox.ErrState, http.StatusConflict, "wrong_state", "That is not possible any more."},
+	{inbox.ErrKeyReused, http.StatusConflict, "key_reused", "The idempotency key belongs to another request."},
+	{inbox.ErrCheck, http.StatusUnprocessableEntity, "check_failed", "There is a problem with what was entered."},
+	{inbox.ErrLimit, http.StatusTooManyRequests, "limit", "That is more than this host takes at once."},
+	{inbox.ErrInvalid, http.StatusBadRequest, "bad_request", "The request cannot be read."},
+	{host.ErrUnreachable, http.StatusBadGateway, "unreachable", "The server cannot be reached."},
+	{context.Canceled, 499, "gone", "The request was given up."},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout, "timeout", "That took too long."},
+}
+
+// problemJSON is the wire form (RFC 9457).
+type problemJSON struct {
+	Type     string         `json:"type"`
+	Title    string         `json:"title"`
+	Status   int            `json:"status"`
+	Code     string         `json:"code"`
+	Detail   string         `json:"detail,omitempty"`
+	Params   map[string]any `json:"params,omitempty"`
+	Errors   form.Errors    `json:"errors,omitempty"`
+	ClosedBy inbox.Closer   `json:"closed_by,omitempty"`
+}
+
+// describe finds the row for err. The detail is shown only where the text was
+// written for people; anything else stays in the log.
+func describe(err error) problemJSON {
+	var (
+		bad      *badRequest
+		tooLarge *http.MaxBytesError
+		check    *checkError
+	)
+	switch {
+	case errors.As(err, &bad):
+		return problemJSON{Status: http.StatusBadRequest, Code: "bad_request", Title: "The request cannot be read.", Detail: bad.why}
+	case errors.As(err, &tooLarge):
+		return problemJSON{
+			Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: "The request is too large.",
+			Params: map[string]any{"limit": tooLarge.Limit},
+		}
+	case errors.As(err, &check):
+		return problemJSON{
+			Status: http.StatusUnprocessableEntity, Code: "check_failed", Title: "There is a problem with what was entered.",
+			Detail: check.Error(), Errors: check.errs,
+		}
+	}
+	for _, row := range problems {
+		if !errors.Is(err, row.is) {
+			continue
+		}
+		p := problemJSON{Status: row.status, Code: row.code, Title: row.title}
+		p.detail(err)
+		return p
+	}
+	return problemJSON{Status: http.StatusInternalServerError, Code: "internal", Title: "Something went wrong in this host."}
+}
+
+// detail adds what the error's type knows beyond its row.
+func (p *problemJSON) detail(err error) {
+	var (
+		closed      *inbox.ClosedError
+		limit       *inbox.LimitError
+		checked     *inbox.CheckError
+		state       *inbox.StateError
+		unreachable *host.UnreachableError
+	)
+	switch {
+	case errors.As(err, &closed):
+		p.ClosedBy = closed.By
+		p.Detail = closedSentence(closed.State, closed.By)
+	case errors.As(err, &limit):
+		p.Params = map[string]any{"reason": limit.Reason, "limit": limit.Limit}
+	case errors.As(err, &checked):
+		p.Errors = checked.Errors
+	case errors.As(err, &state):
+		p.Params = map[string]any{"state": state.State}
+	case errors.As(err, &unreachable):
+		p.Detail = unreachable.Sentence()
+	case errors.Is(err, ErrTokenUsed):
+		p.Detail = ErrTokenUsed.Error()
+	}
+}
+
+func closedSentence(state inbox.QuestionState, by inbox.Closer) string {
+	switch {
+	case state == inbox.Expired:
+		return "The time to answer has passed."
+	case by == inbox.ByPerson:
+		return "It was answered already, here or in another window."
+	case by == inbox.ByServer:
+		return "The server withdrew the question."
+	case by == inbox.ByStop:
+		return "The call was stopped."
+	case by == inbox.ByHostStopped:
+		return "The connection that waited for the answer is gone."
+	}
+	return "The call that asked it has ended."
+}
+
+// fail answers with the problem for err.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := describe(err)
+	if p.Status == http.StatusInternalServerError {
+		var b [6]byte
+		rand.Read(b[:])
+		id := hex.EncodeToString(b[:])
+		s.log.ErrorContext(r.Context(), "request failed", "id", id, "route", r.Pattern, "err", err)
+		p.Detail = "The host's log has it under " + id + "."
+	}
+	p.Type = "about:blank"
+	b, merr := json.Marshal(p)
+	if merr != nil {
+		http.Error(w, "internal", http.StatusInternalServerError)
+		return
+	}
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="parley"`)
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	w.Write(append(b, '\n')) // the reader is gone: nobody to tell
+}

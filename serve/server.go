@@ -1,0 +1,200 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/parley-mcp/parley/host"
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/web"
+)
+
+// maxBody bounds the body of a request, in bytes. The largest legal one is a
+// tool's arguments.
+const maxBody = 1 << 20
+
+// Options are the choices of a [Server]. Exactly one of Local and Identify is set.
+type Options struct {
+	// Local signs in the one person of this machine.
+	Local *Local
+	// Identify says who sends a request. Its error is answered 401, its text is not shown.
+	Identify func(*http.Request) (inbox.Principal, error)
+	// Hosts are further names by which this host is reached, without ports.
+	// Loopback names always count.
+	Hosts []string
+	// Log gets what went wrong inside. Default: slog.Default().
+	Log *slog.Logger
+	// Version is shown in the page.
+	Version string
+}
+
+// A Server is the HTTP side of a host. It is safe for concurrent use.
+type Server struct {
+	host     *host.Host
+	inbox    *inbox.Inbox
+	local    *Local
+	identify func(*http.Request) (inbox.Principal, error)
+	hosts    []string
+	log      *slog.Logger
+	version  string
+}
+
+// New returns a server for h and in. It panics if opts names no way to tell who is
+// asking: such a server would answer everybody.
+func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
+	if opts == nil || (opts.Local == nil) == (opts.Identify == nil) {
+		panic("serve: exactly one of Options.Local and Options.Identify must be set")
+	}
+	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, log: opts.Log, version: opts.Version}
+	if s.local != nil {
+		s.identify = s.local.Identify
+	}
+	for _, name := range opts.Hosts {
+		s.hosts = append(s.hosts, strings.ToLower(name))
+	}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	return s
+}
+
+// Address is what a person opens to sign in: the page at base, with a one-time
+// token in the fragment, which browsers do not send to any server.
+func Address(base, token string) string { return base + "/#token=" + token }
+
+// An asker is a request whose sender is known.
+type asker struct {
+	*http.Request
+	principal inbox.Principal
+}
+
+// Handler returns the routes: the page, its assets, and the API under /v1.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, handle := range map[string]func(http.ResponseWriter, *asker) error{
+		"GET /v1/session":                   s.session,
+		"GET /v1/servers":                   s.servers,
+		"GET /v1/servers/{id}/tools":        s.tools,
+		"GET /v1/conversations":             s.conversations,
+		"GET /v1/conversations/{id}":        s.conversation,
+		"POST /v1/calls":                    s.compose,
+		"GET /v1/calls/{id}":                s.call,
+		"POST /v1/calls/{id}/stop":          s.stop,
+		"POST /v1/calls/{id}/resolve":       s.resolve,
+		"POST /v1/calls/{id}/run-again":     s.runAgain,
+		"POST /v1/calls/{id}/decline-rest":  s.declineRest,
+		"GET /v1/questions":                 s.questions,
+		"GET /v1/questions/{id}":            s.question,
+		"POST /v1/questions/{id}/check":     s.check,
+		"POST /v1/questions/{id}/answer":    s.answer,
+		"POST /v1/questions/{id}/take-back": s.takeBack,
+		"POST /v1/questions/{id}/open":      s.open,
+		"GET /v1/events":                    s.events,
+	} {
+		mux.Handle(pattern, s.signedIn(handle))
+	}
+	if s.local != nil {
+		mux.Handle("POST /v1/sign-in/addresses", s.signedIn(s.freshAddress))
+		mux.HandleFunc("POST /v1/sign-in", s.signIn)
+	}
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, inbox.ErrNotFound) })
+	mux.Handle("GET /assets/", web.Assets())
+	mux.HandleFunc("GET /{$}", s.page)
+	return s.secured(mux)
+}
+
+// signedIn finds out who is asking, and turns the handler's error into a problem.
+func (s *Server) signedIn(handle func(http.ResponseWriter, *asker) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, err := s.identify(r)
+		if err != nil {
+			s.fail(w, r, fmt.Errorf("%w: %w", ErrSignedOut, err))
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		if err := handle(w, &asker{Request: r, principal: p}); err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}
+
+// page answers with the shell of the page. Without a session the status is 401, but
+// the shell is there: after a reload only the page's script can read the bearer from
+// its own storage.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if _, err := s.identify(r); err != nil {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="parley"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}
+	w.Write(web.Shell())
+}
+
+// signIn exchanges a one-time token for the bearer.
+func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	var in struct {
+		Token string `json:"token"`
+	}
+	err := readJSON(r, &in)
+	var bearer secret
+	if err == nil {
+		bearer, err = s.local.exchange(in.Token)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"token": string(bearer), "principal": principalRow(LocalPrincipal)})
+}
+
+// freshAddress makes another one-time token, for `parley address`.
+func (s *Server) freshAddress(w http.ResponseWriter, _ *asker) error {
+	return writeJSON(w, http.StatusCreated, map[string]any{"token": s.local.OneTime()})
+}
+
+func (s *Server) session(w http.ResponseWriter, r *asker) error {
+	return writeJSON(w, http.StatusOK, map[string]any{
+		"principal": principalRow(r.principal),
+		"name":      r.principal.Subject,
+		"product":   "Parley",
+		"version":   s.version,
+		"model":     false, // no model is connected: the person picks the tools
+	})
+}
+
+func principalRow(p inbox.Principal) map[string]string {
+	return map[string]string{"issuer": p.Issuer, "tenant": p.Tenant, "subject": p.Subject}
+}
+
+// readJSON reads one JSON value and refuses what follows it.
+func readJSON(r *http.Request, v any) error {
+	dec := json.NewDecoder(r.Body)
+	if err := dec.Decode(v); err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return err
+		}
+		return &badRequest{why: "the body is not the JSON that this route takes"}
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return &badRequest{why: "the body goes on after its JSON value"}
+	}
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encoding a row: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(append(b, '\n')) // the reader is gone: nobody to tell
+	return nil
+}
