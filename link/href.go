@@ -10,7 +10,7 @@ import (
 const (
 	fragmentSet = " \"<>`"
 	querySet    = " \"#<>'"
-	pathSet     = " \"#<>?`{}^"
+	pathSet     = " \"#<>?`{}^|"
 )
 
 // href computes the address as a browser would write it, and says what changed.

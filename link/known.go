@@ -166,7 +166,7 @@ func (in *inspection) imitation(h host) {
 	for _, k := range ks.like(skeleton(own)) {
 		first, suffix, _ := strings.Cut(k, ".")
 		// Short names look alike by chance; there the suffix has to match too.
-		if first == own || len(first) < 4 && suffix != h.suffix {
+		if first == own || len(first) < 5 && suffix != h.suffix {
 			continue
 		}
 		in.add(Warn, "lookalike", "%{domain} looks like %{known}, but it is another site.", "domain", h.domain, "known", k)
@@ -221,4 +221,3 @@ func (ks knownNames) inside(sub []string, own string) string {
 	}
 	return ""
 }
-
