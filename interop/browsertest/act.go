@@ -60,7 +60,7 @@ func (p *Page) Type(text string) {
 }
 
 // hit reports what stops a click on this element at (x, y) of the viewport,
-// or ''. A label may lie above its own control.
+// or ”. A label may lie above its own control.
 const hit = `function(x, y) {
 	let at = document.elementFromPoint(x, y);
 	while (at && at.shadowRoot) {

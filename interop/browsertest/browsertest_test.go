@@ -204,6 +204,19 @@ func TestConsole(t *testing.T) {
 	}
 }
 
+func TestAxe(t *testing.T) {
+	t.Parallel()
+	p := browsertest.Open(t, serve(t)+"/page.html")
+	p.WaitFor(browsertest.ByRole("button", "Send to bank"))
+	before := p.Axe()
+	// A fault in a shadow root must be seen: a field without a name.
+	browsertest.Eval[any](p, `document.querySelector('demo-card').shadowRoot.append(document.createElement('textarea'))`)
+	after := p.Axe()
+	if len(after) != len(before)+1 || !slices.ContainsFunc(after, func(f string) bool { return strings.HasPrefix(f, "label: ") }) {
+		t.Errorf("axe found %q, and with a nameless field %q", before, after)
+	}
+}
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
