@@ -1,0 +1,110 @@
+package form
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+// compilePattern reads an ECMA-262 pattern as RE2, which runs in linear time.
+// Patterns are not anchored (JSON Schema 2020-12 6.3.3). nil means: not run
+// here, the server checks alone.
+func compilePattern(p string) (*regexp.Regexp, int) {
+	if len(p) > maxPattern {
+		return nil, 0
+	}
+	p, ok := translate(p)
+	if !ok {
+		return nil, 0
+	}
+	tree, err := syntax.Parse(p, syntax.Perl)
+	if err != nil {
+		return nil, 0
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil || len(prog.Inst) > maxPatternOp {
+		return nil, 0
+	}
+	re, err := regexp.Compile(p)
+	if err != nil {
+		return nil, 0
+	}
+	return re, len(prog.Inst)
+}
+
+// ecmaSpace is what \s means in ECMA-262 (WhiteSpace and LineTerminator).
+const ecmaSpace = `\t\n\x{b}\f\r\p{Z}\x{feff}`
+
+// translate rewrites what the two dialects write or mean differently, and
+// refuses what RE2 would take for something else.
+func translate(p string) (string, bool) {
+	var b strings.Builder
+	class := false
+	for i := 0; i < len(p); i++ {
+		c := p[i]
+		switch {
+		case c == '[':
+			if class { // a literal in ECMA-262, perhaps [:alpha:] in RE2
+				b.WriteString(`\[`)
+				continue
+			}
+			class = true
+			b.WriteByte(c)
+			if i+1 < len(p) && p[i+1] == '^' {
+				i++
+				b.WriteByte('^')
+			}
+			if i+1 < len(p) && p[i+1] == ']' {
+				return "", false // [] and [^] mean nothing and anything
+			}
+		case c == ']' && class:
+			class = false
+			b.WriteByte(c)
+		case c == '(' && !class && strings.HasPrefix(p[i:], "(?") &&
+			!strings.HasPrefix(p[i:], "(?:") && !strings.HasPrefix(p[i:], "(?<"):
+			return "", false // flags are RE2's own; lookahead it refuses anyway
+		case c == '.' && !class:
+			b.WriteString(`[^\n\r\x{2028}\x{2029}]`)
+		case c == '\\' && i+1 < len(p):
+			i++
+			switch e := p[i]; e {
+			case 'u':
+				r, ok := hex4([]byte(p[i-1:]))
+				if !ok || 0xD800 <= r && r <= 0xDFFF {
+					return "", false
+				}
+				b.WriteString(`\x{` + p[i+1:i+5] + `}`)
+				i += 4
+			case 's':
+				if class {
+					b.WriteString(ecmaSpace)
+				} else {
+					b.WriteString(`[` + ecmaSpace + `]`)
+				}
+			case 'S':
+				if class {
+					return "", false
+				}
+				b.WriteString(`[^` + ecmaSpace + `]`)
+			case 'v':
+				b.WriteString(`\x{b}`)
+			case 'A', 'z', 'Q', 'E', 'C', 'a', 'c', 'k', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+				return "", false
+			case '0':
+				b.WriteString(`\x{0}`)
+			case 'b':
+				if class { // backspace
+					b.WriteString(`\x{8}`)
+				} else {
+					b.WriteString(`\b`)
+				}
+			default:
+				b.WriteByte('\\')
+				b.WriteByte(e)
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), true
+}

@@ -1,0 +1,128 @@
+package form
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Label is what to call the field: its title, else its name made readable.
+// It is one line without invisible characters.
+func (f *Field) Label() string {
+	if t := clean(f.Title); t != "" {
+		return t
+	}
+	return readable(f.Name)
+}
+
+// clean makes one line of a server's text: line breaks and other controls
+// become spaces, characters that are invisible or turn the direction of the
+// text go.
+func clean(s string) string { return strings.Join(strings.Fields(scrub(s, false)), " ") }
+
+// cleanBlock is clean for text of several lines.
+func cleanBlock(s string) string { return strings.TrimSpace(scrub(s, true)) }
+
+func scrub(s string, lines bool) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' && lines:
+			return r
+		case unicode.IsControl(r) || r == 0x2028 || r == 0x2029:
+			if r == '\r' {
+				return -1
+			}
+			return ' '
+		case unicode.Is(unicode.Cf, r) && r != 0x200D && r != 0x200C,
+			0xFFF9 <= r && r <= 0xFFFB, r == 0x3164, r == 0x115F, r == 0x1160, r == 0xFFA0:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// clip shortens to n characters.
+func clip(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}
+
+// readable turns maxRetries and user_name into "Max retries" and "User name".
+func readable(name string) string {
+	ws := words(name)
+	if len(ws) == 0 {
+		if s := clean(name); s != "" {
+			return s
+		}
+		return "Answer"
+	}
+	for i, w := range ws {
+		// A run of capitals is an abbreviation and stays one.
+		if i > 0 && w != strings.ToUpper(w) {
+			ws[i] = strings.ToLower(w)
+		}
+	}
+	s := strings.Join(ws, " ")
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// words splits a name at spaces, signs and changes of case.
+func words(s string) []string {
+	rs := []rune(clean(s))
+	var out []string
+	start := -1
+	flush := func(end int) {
+		if start >= 0 && end > start {
+			out = append(out, string(rs[start:end]))
+		}
+		start = -1
+	}
+	for i, r := range rs {
+		if unicode.IsSpace(r) || strings.ContainsRune("_-./:", r) {
+			flush(i)
+			continue
+		}
+		if start >= 0 && unicode.IsUpper(r) {
+			prevLower := unicode.IsLower(rs[i-1]) || unicode.IsDigit(rs[i-1])
+			nextLower := i+1 < len(rs) && unicode.IsLower(rs[i+1]) && unicode.IsUpper(rs[i-1])
+			if prevLower || nextLower {
+				flush(i)
+			}
+		}
+		if start < 0 {
+			start = i
+		}
+	}
+	flush(len(rs))
+	return out
+}
+
+// skeleton maps a text to what it looks like, so that titles that a person
+// could not tell apart fall together. A small cousin of Unicode TS 39 4.
+func skeleton(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(clean(s)) {
+		if 0xFF01 <= r && r <= 0xFF5E { // full width
+			r = unicode.ToLower(r - 0xFEE0)
+		}
+		if unicode.IsSpace(r) || r == 0x200C || r == 0x200D || unicode.Is(unicode.Mn, r) {
+			continue
+		}
+		if l, ok := lookalikes[r]; ok {
+			r = l
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+var lookalikes = map[rune]rune{
+	'1': 'l', 'i': 'l', '|': 'l', 'ı': 'l', '0': 'o', 'ο': 'o', 'о': 'o', 'а': 'a', 'α': 'a',
+	'е': 'e', 'ё': 'e', 'ε': 'e', 'р': 'p', 'ρ': 'p', 'с': 'c', 'ϲ': 'c', 'х': 'x', 'χ': 'x', 'у': 'y', 'γ': 'y',
+	'і': 'l', 'ι': 'l', 'ӏ': 'l', 'ј': 'j', 'ѕ': 's', 'һ': 'h', 'ԁ': 'd', 'к': 'k', 'κ': 'k', 'т': 't', 'τ': 't',
+	'м': 'm', 'н': 'h', 'в': 'b', 'β': 'b', 'ν': 'v', 'ѵ': 'v', 'ԝ': 'w', 'ω': 'w', 'υ': 'u', '’': '\'', '‘': '\'',
+	'–': '-', '—': '-', '‐': '-', '‑': '-', '−': '-',
+}

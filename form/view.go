@@ -1,0 +1,288 @@
+package form
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// A View is what every surface draws: a browser, a page without scripts, a
+// terminal. Texts are cleaned (one line, nothing invisible) but still a
+// server's words: show them as text, never as markup.
+type View struct {
+	Fields []ViewField `json:"fields"`
+	// Confirm is true for a form without fields: the action is the answer.
+	Confirm bool `json:"confirm"`
+	// Problem says why Send is impossible, "" when it is not. Declining and
+	// cancelling always are possible.
+	Problem string `json:"problem"`
+	// LeftOut are optional fields that cannot be drawn and are not asked.
+	LeftOut []LeftOut `json:"left_out"`
+	// Notes say what else differs from what the server sent.
+	Notes []Note `json:"notes"`
+}
+
+// A ViewField is one control with all that belongs to it.
+type ViewField struct {
+	Name    string  `json:"name"`
+	Label   string  `json:"label"`
+	Hint    string  `json:"hint"`
+	Control Control `json:"control"`
+	// Required is false also for a required field that may be null: it may be
+	// left blank.
+	Required bool         `json:"required"`
+	Options  []ViewOption `json:"options,omitempty"`
+	// Filter asks for a filter box above the options.
+	Filter bool `json:"filter"`
+	// The bounds of numbers are literals; "" or absent means none.
+	Minimum          string `json:"minimum,omitempty"`
+	Maximum          string `json:"maximum,omitempty"`
+	ExclusiveMinimum string `json:"exclusive_minimum,omitempty"`
+	ExclusiveMaximum string `json:"exclusive_maximum,omitempty"`
+	MultipleOf       string `json:"multiple_of,omitempty"`
+	MinLength        *int   `json:"min_length,omitempty"` // code points
+	MaxLength        *int   `json:"max_length,omitempty"`
+	MinItems         *int   `json:"min_items,omitempty"`
+	MaxItems         *int   `json:"max_items,omitempty"`
+	Pattern          string `json:"pattern,omitempty"`
+	PatternEnforced  bool   `json:"pattern_enforced"`
+	Format           string `json:"format,omitempty"`
+	// Default is what the control starts with, nil for nothing.
+	Default      *Entry `json:"default,omitempty"`
+	Multiline    bool   `json:"multiline"`
+	InputMode    string `json:"input_mode,omitempty"`
+	Autocomplete string `json:"autocomplete,omitempty"`
+	// EmptyAllowed is true where a person may send "" on purpose (Empty).
+	EmptyAllowed bool   `json:"empty_allowed"`
+	Problem      string `json:"problem,omitempty"`
+	// Secret is true when the field seems to ask for a secret: warn.
+	Secret bool `json:"secret"`
+}
+
+// A ViewOption is one choice.
+type ViewOption struct {
+	Value string `json:"value"`
+	Label string `json:"label"`
+	Hint  string `json:"hint,omitempty"`
+	// ShowValue asks to show the value beside the label, since the label
+	// alone could be taken for another one.
+	ShowValue bool `json:"show_value"`
+}
+
+// LeftOut is a field that is not asked, and why.
+type LeftOut struct {
+	Name    string `json:"name"`
+	Label   string `json:"label"`
+	Problem string `json:"problem"`
+}
+
+// A Note is a remark about one field.
+type Note struct {
+	Name string `json:"name"`
+	Code string `json:"code"` // default_dropped, pattern_not_enforced, format_not_known
+	Text string `json:"text"`
+}
+
+// A Control names the kind of control that is drawn.
+type Control string
+
+const (
+	ControlText        Control = "text"
+	ControlTextarea    Control = "textarea"
+	ControlEmail       Control = "email"
+	ControlURI         Control = "uri"
+	ControlInteger     Control = "integer"
+	ControlNumber      Control = "number"
+	ControlBoolean     Control = "boolean"
+	ControlDate        Control = "date"
+	ControlDateTime    Control = "date-time"
+	ControlChoice      Control = "choice"
+	ControlChoices     Control = "choices"
+	ControlJSON        Control = "json"
+	ControlUnsupported Control = "unsupported"
+)
+
+// manyOptions is where a filter box begins to help.
+const manyOptions = 10
+
+// View gives the drawing model.
+func (s *Schema) View() *View {
+	v := &View{Fields: []ViewField{}, LeftOut: []LeftOut{}, Notes: []Note{}, Confirm: s.IsConfirm()}
+	for i := range s.fields {
+		f := &s.fields[i]
+		if f.Kind == Unsupported {
+			if !f.Required {
+				v.LeftOut = append(v.LeftOut, LeftOut{f.Name, f.Label(), f.Problem})
+				continue
+			}
+			if v.Problem == "" {
+				v.Problem = "“" + clip(f.Label(), 80) + "” must be answered and cannot be shown: " + f.Problem
+			}
+		}
+		v.Fields = append(v.Fields, f.view(v))
+	}
+	if len(s.undeclared) > 0 && v.Problem == "" {
+		v.Problem = "The form demands “" + clip(readable(s.undeclared[0]), 80) + "” and does not say what it is"
+	}
+	return v
+}
+
+func (f *Field) view(v *View) ViewField {
+	note := func(code, text string) { v.Notes = append(v.Notes, Note{f.Name, code, text}) }
+	d := ViewField{
+		Name: f.Name, Label: f.Label(), Hint: cleanBlock(f.Description),
+		Required: f.Required && !f.Nullable,
+		Minimum:  string(f.Minimum), Maximum: string(f.Maximum),
+		ExclusiveMinimum: string(f.ExclusiveMinimum), ExclusiveMaximum: string(f.ExclusiveMaximum),
+		MultipleOf: string(f.MultipleOf),
+		MinLength:  f.MinLength, MaxLength: f.MaxLength, MinItems: f.MinItems, MaxItems: f.MaxItems,
+		Pattern: f.Pattern, PatternEnforced: f.PatternEnforced, Format: f.Format,
+		Problem: f.Problem, Secret: LooksSecret(f),
+	}
+	switch f.Kind {
+	case Text:
+		d.Control, d.Autocomplete = ControlText, "off"
+		switch f.Format {
+		case "email":
+			d.Control, d.InputMode, d.Autocomplete = ControlEmail, "email", "email"
+		case "uri":
+			d.Control, d.InputMode = ControlURI, "url"
+		case "date":
+			d.Control = ControlDate
+		case "date-time":
+			d.Control = ControlDateTime
+		default:
+			if f.Format != "" {
+				note("format_not_known", "The format "+clip(clean(f.Format), 40)+" is not known here and not checked")
+			}
+			if f.long() {
+				d.Control, d.Multiline = ControlTextarea, true
+			}
+		}
+		if f.Pattern != "" && !f.PatternEnforced {
+			note("pattern_not_enforced", "The server checks the form of this answer by a rule that cannot be checked here")
+		}
+		d.EmptyAllowed = f.Required && (f.MinLength == nil || *f.MinLength == 0) &&
+			formatCode(f.Format, "") == "" && (f.re == nil || f.re.MatchString(""))
+	case Integer:
+		d.Control, d.Autocomplete = ControlInteger, "off"
+		if f.min.set && !f.min.neg || f.xmin.set && !f.xmin.neg {
+			d.InputMode = "numeric"
+		}
+	case Number:
+		d.Control, d.InputMode, d.Autocomplete = ControlNumber, "decimal", "off"
+	case Boolean:
+		d.Control = ControlBoolean
+	case Choice, Choices:
+		d.Control = ControlChoice
+		if f.Kind == Choices {
+			d.Control = ControlChoices
+		}
+		d.Options = f.viewOptions()
+		d.Filter = len(d.Options) > manyOptions
+	case JSON:
+		d.Control, d.Multiline = ControlJSON, true
+	default:
+		d.Control = ControlUnsupported
+		return d
+	}
+	switch {
+	case f.DefaultUsable:
+		d.Default = f.entry()
+	case f.Default != nil && string(f.Default) != "null" && string(f.Default) != `""`:
+		note("default_dropped", "The suggested answer does not fit the server's own rules and was left out")
+	}
+	return d
+}
+
+// long is true for text that wants several lines: room for more than 200
+// characters, or no bound and words that ask for prose.
+func (f *Field) long() bool {
+	if f.MaxLength != nil {
+		return *f.MaxLength > 200
+	}
+	if f.Pattern != "" || f.Format != "" {
+		return false
+	}
+	for _, s := range [...]string{f.Name, f.Title, f.Description} {
+		for _, w := range words(s) {
+			switch strings.ToLower(strings.Trim(w, ".,;:!?()")) {
+			case "describe", "description", "explain", "explanation", "details", "notes", "comment", "comments",
+				"feedback", "instructions", "message", "summary", "paragraph", "story":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// entry is the default in Input form; nil when it is no answer.
+func (f *Field) entry() *Entry {
+	text := func(raw json.RawMessage) string {
+		if raw[0] == '"' {
+			return string(unescape(raw[1 : len(raw)-1]))
+		}
+		return string(raw)
+	}
+	var e Entry
+	switch {
+	case f.Kind == JSON:
+		e = Typed(string(f.Default))
+	case string(f.Default) == "null":
+		return nil
+	case f.Kind == Choice:
+		sc := scanner{b: f.Default}
+		kind, _ := sc.peek()
+		t, _ := sc.scalar(kind)
+		e = Typed(f.Options[f.option(&sc, kind, t)].Value)
+	case f.Kind == Choices:
+		e = Ticked()
+		sc := scanner{b: f.Default, i: 1}
+		for first := true; ; first = false {
+			more, err := sc.next(']', first)
+			if err != nil || !more {
+				break
+			}
+			kind, _ := sc.peek()
+			t, _ := sc.scalar(kind)
+			e.values = append(e.values, f.Options[f.option(&sc, kind, t)].Value)
+		}
+		if len(e.values) == 0 {
+			return nil
+		}
+	default:
+		e = Typed(text(f.Default))
+		if e.Text() == "" {
+			return nil
+		}
+	}
+	return &e
+}
+
+// viewOptions labels the options. A label that is missing, or looks like
+// another option's, is shown with its value.
+func (f *Field) viewOptions() []ViewOption {
+	out := make([]ViewOption, 0, len(f.Options))
+	looks := map[string]int{}
+	same := map[[2]string]bool{}
+	for _, o := range f.Options {
+		label := clean(o.Title)
+		if same[[2]string{o.Value, label}] {
+			continue // sent twice
+		}
+		same[[2]string{o.Value, label}] = true
+		empty := label == ""
+		if empty {
+			if label = clean(o.Value); label == "" {
+				label = "(empty)"
+			}
+		}
+		looks[skeleton(label)]++
+		out = append(out, ViewOption{Value: o.Value, Label: label, Hint: cleanBlock(o.Description), ShowValue: empty})
+	}
+	for i := range out {
+		if looks[skeleton(out[i].Label)] > 1 {
+			out[i].ShowValue = true
+		}
+	}
+	return out
+}
