@@ -1,0 +1,479 @@
+package wiretap
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"time"
+)
+
+const (
+	headerSession   = "Mcp-Session-Id"
+	headerLastEvent = "Last-Event-ID"
+	maxEventID      = 4 << 10 // bytes; a longer one could not be sent back in a header
+	maxErrorBody    = 1 << 20 // bytes of a response with an error status
+	// afterReply is how long a server may keep a response open after the reply was read.
+	afterReply = 2 * time.Second
+)
+
+// RoundTripper returns a transport for the [http.Client] of one StreamableClientTransport. base nil is
+// [http.DefaultTransport]. Redirects and credentials are the client's affair: set CheckRedirect, since net/http sends
+// the body again on 307 and 308.
+func (t *Tap) RoundTripper(base http.RoundTripper) http.RoundTripper {
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	return &roundTripper{tap: t, base: base}
+}
+
+type roundTripper struct {
+	tap  *Tap
+	base http.RoundTripper
+}
+
+func (r *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
+	switch {
+	case req.Method == http.MethodPost && req.Body != nil:
+		return r.post(req)
+	case req.Method == http.MethodGet:
+		return r.get(req)
+	default:
+		return r.base.RoundTrip(req)
+	}
+}
+
+func (r *roundTripper) post(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	req.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.tap.outgoing(req.Context(), body)
+	if err != nil {
+		if s.ask != nil {
+			r.tap.answered(s.ask, 0, false, err)
+		}
+		return nil, err
+	}
+	switch {
+	case s.swallow:
+		if s.ask != nil {
+			r.tap.answered(s.ask, 0, false, ErrWithdrawn)
+		}
+		return accepted(req), nil
+	case s.ask != nil:
+		return r.answer(req, s)
+	case s.call != nil:
+		return r.call(req, s)
+	default:
+		return r.base.RoundTrip(withBody(req.Context(), req, s.body, nil))
+	}
+}
+
+// accepted is the response to an answer that nobody waits for any more.
+func accepted(req *http.Request) *http.Response {
+	return &http.Response{
+		Status: "202 Accepted", StatusCode: http.StatusAccepted, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header), Body: http.NoBody, Request: req,
+	}
+}
+
+// withBody is req with another body. left, if not nil, is called when bytes of the request may leave.
+func withBody(ctx context.Context, req *http.Request, body []byte, left func()) *http.Request {
+	open := func() (io.ReadCloser, error) {
+		return &leaving{r: bytes.NewReader(body), left: left}, nil
+	}
+	if left != nil {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { left() }})
+	}
+	req = req.Clone(ctx)
+	req.Body, _ = open()
+	req.GetBody = open
+	req.ContentLength = int64(len(body))
+	return req
+}
+
+// leaving is a request body that tells when it is read: for transports that know no httptrace.
+type leaving struct {
+	r    *bytes.Reader
+	left func()
+}
+
+func (l *leaving) Read(p []byte) (int, error) {
+	if l.left != nil {
+		l.left()
+	}
+	return l.r.Read(p)
+}
+
+func (l *leaving) Close() error { return nil }
+
+func (r *roundTripper) answer(req *http.Request, s sending) (*http.Response, error) {
+	q := s.ask.q
+	left := func() {}
+	if q != nil {
+		switch err := q.begin(req.Context()); {
+		case errors.Is(err, ErrWithdrawn), errors.Is(err, ErrClosed):
+			r.tap.answered(s.ask, 0, false, err)
+			return accepted(req), nil
+		case err != nil:
+			r.tap.answered(s.ask, 0, false, err)
+			return nil, err
+		}
+		left = q.left
+	}
+	resp, err := r.base.RoundTrip(withBody(req.Context(), req, s.body, left))
+	if err != nil {
+		r.tap.answered(s.ask, 0, false, err)
+		return nil, err
+	}
+	if q != nil && again(resp.StatusCode) {
+		q.mu.Lock()
+		q.attempt.status = resp.StatusCode
+		q.delivery.Status, q.delivery.Left = resp.StatusCode, true
+		q.mu.Unlock()
+		if resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect {
+			return resp, nil // the client may follow
+		}
+	}
+	r.tap.answered(s.ask, resp.StatusCode, resp.StatusCode/100 == 2, nil)
+	return resp, nil
+}
+
+func (r *roundTripper) call(req *http.Request, s sending) (*http.Response, error) {
+	c, x := s.call, s.exchange()
+	var left func()
+	if x != nil {
+		if err := x.begin(req.Context(), req.Header.Get(headerSession) != ""); err != nil {
+			return nil, err
+		}
+		left = x.left
+	}
+	r.tap.expect(c)
+	ctx, cancel := context.WithCancel(req.Context())
+	resp, err := r.base.RoundTrip(withBody(ctx, req, s.body, left))
+	if err != nil {
+		cancel()
+		r.tap.forget(c)
+		if x != nil {
+			x.fault(err)
+		}
+		return nil, err
+	}
+	if x != nil {
+		x.status(resp)
+	}
+	r.wrap(resp, c, cancel)
+	return resp, nil
+}
+
+func (r *roundTripper) get(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	resp, err := r.base.RoundTrip(req.Clone(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	var c *call
+	if last := req.Header.Get(headerLastEvent); last != "" {
+		c = r.tap.resumed(exchangeOf(ctx), last)
+	}
+	if resp.StatusCode/100 == 2 {
+		r.wrap(resp, c, cancel)
+	} else {
+		resp.Body = &closing{ReadCloser: resp.Body, cancel: cancel}
+	}
+	return resp, nil
+}
+
+// resumed finds the call whose response is resumed after the event with this id.
+func (t *Tap) resumed(x *Exchange, last string) *call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var found *call
+	for _, c := range t.calls {
+		if c.lastEvent == last {
+			found = c
+			if c.x == x {
+				return c
+			}
+		}
+	}
+	return found
+}
+
+// wrap puts a reader of ours over the response's body. c is the call that it responds to, nil for the standalone
+// stream.
+func (r *roundTripper) wrap(resp *http.Response, c *call, cancel context.CancelFunc) {
+	body := resp.Body
+	if resp.Header.Get("Content-Encoding") == "gzip" { // net/http has decoded what it asked for itself
+		body = &gzipBody{src: resp.Body}
+		resp.Header.Del("Content-Encoding")
+	}
+	resp.Header.Del("Content-Length")
+	resp.ContentLength = -1
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case resp.StatusCode/100 != 2:
+		resp.Body = r.refused(resp, body, c, cancel)
+	case media == "text/event-stream":
+		resp.Body = &eventBody{
+			tap: r.tap, call: c, src: body, cancel: cancel,
+			split: splitter{limit: r.tap.opts.MaxMessage}, buf: make([]byte, 16<<10),
+		}
+	case media == "application/json" && c != nil:
+		resp.Body = &jsonBody{tap: r.tap, call: c, src: body, cancel: cancel}
+	default:
+		// The SDK reads no message from it.
+		if c != nil {
+			r.tap.forget(c)
+			if c.x != nil {
+				c.x.fault(fmt.Errorf("%w: content type %.64q", ErrMalformed, media))
+			}
+		}
+		resp.Body = &closing{ReadCloser: body, cancel: cancel}
+	}
+}
+
+// refused reads the body of a response with an error status at once: the SDK does not look at all of them, and a
+// JSON-RPC error in it is the call's outcome.
+func (r *roundTripper) refused(resp *http.Response, body io.ReadCloser, c *call, cancel context.CancelFunc) io.ReadCloser {
+	defer cancel()
+	defer body.Close()
+	raw, err := io.ReadAll(io.LimitReader(body, maxErrorBody))
+	if c == nil {
+		return io.NopCloser(bytes.NewReader(raw))
+	}
+	defer r.tap.forget(c)
+	if err != nil {
+		return io.NopCloser(bytes.NewReader(nil))
+	}
+	m, err := parseMessage(bytes.TrimSpace(valid(raw)))
+	switch {
+	case err != nil || m.err == nil:
+		return io.NopCloser(bytes.NewReader(raw))
+	case m.id == nil:
+		// MCP 2025-11-25 basic/transports: an error response to a refused POST "has no id".
+		if c.x != nil {
+			c.x.refusal(m.err)
+		}
+		switch s := resp.StatusCode; {
+		case s == http.StatusUnauthorized, s == http.StatusForbidden, s == http.StatusNotFound, s/100 != 4:
+			return io.NopCloser(bytes.NewReader(raw))
+		}
+		// The SDK would give up the connection for an error without an id, not only the call.
+		return io.NopCloser(bytes.NewReader(placeholder(c, m)))
+	}
+	out, _, err := r.tap.incoming(raw, c)
+	if err != nil || out == nil {
+		return io.NopCloser(bytes.NewReader(nil))
+	}
+	return io.NopCloser(bytes.NewReader(out))
+}
+
+// closing cancels the request when its response is closed.
+type closing struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (b *closing) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}
+
+// gzipBody decodes a body whose encoding net/http left alone. The header is read with the first byte, not before.
+type gzipBody struct {
+	src io.ReadCloser
+	gz  *gzip.Reader
+}
+
+func (b *gzipBody) Read(p []byte) (int, error) {
+	if b.gz == nil {
+		gz, err := gzip.NewReader(b.src)
+		if err != nil {
+			return 0, err
+		}
+		b.gz = gz
+	}
+	return b.gz.Read(p)
+}
+
+func (b *gzipBody) Close() error { return b.src.Close() }
+
+// jsonBody is a response that holds one message.
+type jsonBody struct {
+	tap    *Tap
+	call   *call
+	src    io.ReadCloser
+	cancel context.CancelFunc
+	out    *bytes.Reader
+}
+
+func (b *jsonBody) Read(p []byte) (int, error) {
+	if b.out == nil {
+		b.out = bytes.NewReader(b.read())
+	}
+	return b.out.Read(p)
+}
+
+func (b *jsonBody) read() []byte {
+	limit := b.tap.opts.MaxMessage
+	raw, err := io.ReadAll(io.LimitReader(b.src, int64(limit)+1))
+	switch {
+	case len(raw) > limit:
+		return b.tap.faulty(b.call, &LimitError{What: "a response", Limit: limit})
+	case err != nil:
+		return b.tap.faulty(b.call, fmt.Errorf("%w: %w", ErrCut, err))
+	}
+	out, to, err := b.tap.incoming(raw, b.call)
+	switch {
+	case err != nil:
+		return b.tap.faulty(b.call, err)
+	case to != b.call:
+		// A request, a notification or the reply to another call: with one message in the response, ours has none.
+		return b.tap.faulty(b.call, errStray)
+	}
+	return out
+}
+
+func (b *jsonBody) Close() error {
+	defer b.cancel()
+	b.tap.forget(b.call)
+	if b.call.x != nil {
+		b.call.x.fault(ErrCut) // closed before it was read
+	}
+	return b.src.Close()
+}
+
+// eventBody is a response that is an event stream. An event is passed on as soon as it is complete.
+type eventBody struct {
+	tap    *Tap
+	call   *call // nil: the standalone stream
+	src    io.ReadCloser
+	cancel context.CancelFunc
+	split  splitter
+	buf    []byte
+	out    []byte
+	err    error
+	bad    error // why the last broken event was dropped
+
+	mu    sync.Mutex
+	timer *time.Timer
+}
+
+func (b *eventBody) Read(p []byte) (int, error) {
+	for len(b.out) == 0 {
+		if b.err != nil {
+			return 0, b.err
+		}
+		b.fill()
+	}
+	n := copy(p, b.out)
+	b.out = b.out[n:]
+	return n, nil
+}
+
+func (b *eventBody) fill() {
+	n, err := b.src.Read(b.buf)
+	tooLarge := b.split.feed(b.buf[:n])
+	b.out = b.out[:0:0]
+	for _, e := range b.split.ready {
+		b.event(e)
+	}
+	b.split.ready = b.split.ready[:0]
+	switch {
+	case tooLarge != nil:
+		// What follows cannot be read, so end the call here, not the connection.
+		b.err = io.EOF
+		b.tap.junk(b.split.line)
+		if b.call != nil && !b.replied() {
+			b.out = appendEvent(b.out, event{data: b.tap.faulty(b.call, tooLarge)})
+		}
+	case err != nil:
+		b.err = err
+		if b.call == nil || b.replied() {
+			return
+		}
+		cause := b.bad
+		if cause == nil {
+			cause = ErrCut
+			if !errors.Is(err, io.EOF) {
+				cause = fmt.Errorf("%w: %w", ErrCut, err)
+			}
+		}
+		if b.call.x != nil {
+			b.call.x.fault(cause)
+		}
+	}
+}
+
+func (b *eventBody) replied() bool {
+	b.tap.mu.Lock()
+	defer b.tap.mu.Unlock()
+	return b.call.replied
+}
+
+func (b *eventBody) event(e event) {
+	if len(e.id) > maxEventID {
+		e.id = ""
+	}
+	if e.id != "" && b.call != nil {
+		b.tap.mu.Lock()
+		b.call.lastEvent = e.id
+		b.tap.mu.Unlock()
+	}
+	data := e.data
+	e.data = nil
+	if len(data) > 0 && (e.name == "" || e.name == "message") {
+		out, to, err := b.tap.incoming(data, b.call)
+		if err != nil {
+			b.bad = err
+		}
+		e.data = out
+		if to != nil && to == b.call {
+			b.linger()
+		}
+	}
+	if len(e.data) > 0 || e.id != "" || e.retry != "" {
+		b.out = appendEvent(b.out, e)
+	}
+}
+
+// linger ends the response soon after the reply: the SDK reads on until the server closes it, so a server that does
+// not would hold a goroutine and a connection for as long as the caller's context lives.
+func (b *eventBody) linger() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.timer == nil {
+		b.timer = time.AfterFunc(afterReply, b.cancel)
+	}
+}
+
+func (b *eventBody) Close() error {
+	b.mu.Lock()
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	b.mu.Unlock()
+	defer b.cancel()
+	if b.call != nil {
+		b.tap.mu.Lock()
+		resumable := b.call.lastEvent != "" && !b.call.replied
+		b.tap.mu.Unlock()
+		if !resumable {
+			b.tap.forget(b.call)
+			if b.call.x != nil {
+				b.call.x.fault(ErrCut)
+			}
+		}
+	}
+	return b.src.Close()
+}
