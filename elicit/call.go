@@ -1,0 +1,59 @@
+package elicit
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Call is one call of a tool, over all its rounds. It is safe for concurrent
+// use. It is valid until the handler returns.
+type Call struct{ run *run }
+
+// Request is the request as the client sent it. It is a copy.
+type Request struct {
+	Method        string          // such as "tools/call"
+	Name          string          // of the tool
+	Arguments     json.RawMessage // the exact bytes; nil if there were none
+	ClientName    string          // as the client says; not verified
+	ClientVersion string
+}
+
+// Request returns a copy of the request.
+func (c *Call) Request() Request {
+	request := c.run.request
+	request.Arguments = slices.Clone(request.Arguments)
+	return request
+}
+
+// Principal returns the verified person behind the call.
+func (c *Call) Principal() Principal { return c.run.principal }
+
+// CanAsk reports whether the client says that it can put questions of the mode
+// to a person. There is no need to look before asking: see [ErrUnanswerable].
+func (c *Call) CanAsk(mode Mode) bool { return c.run.modes.has(mode) }
+
+// IdempotencyKey returns a key for the handler's writes, such as a payment. It
+// stays the same in every round of the call and whenever the client sends the
+// same call again under its own idempotency key. It is different for another
+// principal, tool or arguments. It has 64 hexadecimal digits.
+func (c *Call) IdempotencyKey() string { return c.run.idempotencyKey }
+
+// Content adds blocks that are shown with the result, before its structured
+// value. They are dropped if the run ends in a question or an error.
+func (c *Call) Content(blocks ...mcp.Content) {
+	c.run.mu.Lock()
+	defer c.run.mu.Unlock()
+	c.run.content = append(c.run.content, blocks...)
+}
+
+// Progress tells the client how far the call is, if it asked to know. Total is
+// zero if it is not known; message may be empty. Errors of the connection are
+// not reported: they show at the end of the call.
+func (c *Call) Progress(ctx context.Context, done, total float64, message string) {
+	if c.run.progress != nil {
+		c.run.progress(ctx, done, total, message)
+	}
+}

@@ -1,0 +1,118 @@
+package elicit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// HTTPOptions of [NewHTTPHandler].
+type HTTPOptions struct {
+	// SessionTimeout ends a legacy session that has no request open for so
+	// long: 2 hours by default. Negative means never.
+	SessionTimeout time.Duration
+
+	// MaxBody bounds the body of a request, in bytes: 4 MiB by default.
+	MaxBody int64
+
+	// CrossOrigin decides about requests that a browser sends from another
+	// site. By default all of them are refused.
+	CrossOrigin *http.CrossOriginProtection
+
+	// Logger gets what the SDK logs. By default that is dropped.
+	Logger *slog.Logger
+}
+
+// NewHTTPHandler serves MCP over Streamable HTTP, to modern and to legacy
+// clients at one address. Options may be nil.
+//
+// Legacy sessions live in this process: with several machines, requests of one
+// session must reach the same one. Modern requests go anywhere.
+//
+// The handler does not authenticate; put the SDK's auth.RequireBearerToken
+// around it.
+func NewHTTPHandler(s *Server, options *HTTPOptions) http.Handler {
+	if options == nil {
+		options = &HTTPOptions{}
+	}
+	timeout := options.SessionTimeout
+	if timeout == 0 {
+		timeout = 2 * time.Hour
+	}
+	maxBody := options.MaxBody
+	if maxBody <= 0 {
+		maxBody = mcp.DefaultMaxRequestBodyBytes
+	}
+	protection := options.CrossOrigin
+	if protection == nil {
+		protection = http.NewCrossOriginProtection()
+	}
+	server := func(*http.Request) *mcp.Server { return s.mcp }
+	h := &handler{
+		server:  s,
+		maxBody: maxBody,
+		// No handler of the SDK serves questions in both eras: the stateful one
+		// refuses 2026-07-28, and the stateless one cannot call back.
+		modern: mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
+			Stateless:           true,
+			Logger:              options.Logger,
+			MaxRequestBodyBytes: maxBody,
+			// MCP 2026-07-28 transports: a client that disconnects cancels.
+			PropagateRequestCancellation: true,
+		}),
+		legacy: mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
+			Logger:              options.Logger,
+			MaxRequestBodyBytes: maxBody,
+			SessionTimeout:      max(timeout, 0),
+			// Without a store of events an open question is lost with the
+			// connection that carried it.
+			EventStore: mcp.NewMemoryEventStore(nil),
+		}),
+	}
+	// MCP transports, "Security Warning": servers MUST validate Origin.
+	return protection.Handler(h)
+}
+
+type handler struct {
+	server         *Server
+	maxBody        int64
+	modern, legacy http.Handler
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	version := req.Header.Get("Mcp-Protocol-Version")
+	if req.Method == http.MethodPost && req.Body != nil {
+		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, h.maxBody))
+		if err != nil {
+			var tooLarge *http.MaxBytesError
+			if errors.As(err, &tooLarge) {
+				http.Error(w, fmt.Sprintf("request body exceeds %d bytes", tooLarge.Limit), http.StatusRequestEntityTooLarge)
+				return
+			}
+			http.Error(w, "failed to read body", http.StatusBadRequest)
+			return
+		}
+		if m, ok := parseMessage(body); ok {
+			body = h.server.rewrite(body, m)
+			if version == "" {
+				// Modern but without the header: the modern handler has the
+				// right error for it.
+				version = m.version()
+			}
+		}
+		req = req.Clone(req.Context())
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		req.ContentLength = int64(len(body))
+	}
+	if version >= modernRevision {
+		h.modern.ServeHTTP(w, req)
+		return
+	}
+	h.legacy.ServeHTTP(w, req)
+}

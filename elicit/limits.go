@@ -1,0 +1,63 @@
+package elicit
+
+import (
+	"sync"
+	"time"
+)
+
+// Limits bound what one call or one person can make the server do. A zero
+// field has the default in its comment.
+type Limits struct {
+	Rounds             int // sends of one call: 25. Clients on go-sdk stop at 10
+	QuestionsPerMinute int // per principal; anonymous callers are not counted: 20
+	Message            int // bytes of a question's message: 8 KiB
+	Schema             int // bytes of a question's schema: 64 KiB
+	RequestState       int // bytes of the sealed state: 64 KiB
+	Answers            int // bytes of the answers of one round: 64 KiB
+	Memos              int // bytes of all memos of a call: 16 KiB
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(field *int, value int) {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	set(&l.Rounds, 25)
+	set(&l.QuestionsPerMinute, 20)
+	set(&l.Message, 8<<10)
+	set(&l.Schema, 64<<10)
+	set(&l.RequestState, 64<<10)
+	set(&l.Answers, 64<<10)
+	set(&l.Memos, 16<<10)
+	return l
+}
+
+// warnRounds is where the log warns: go-sdk clients give up at their tenth
+// round, with a constant that their users cannot change.
+const warnRounds = 8
+
+// meter counts the questions of each principal in the current minute.
+type meter struct {
+	mu     sync.Mutex
+	minute time.Time
+	count  map[Principal]int
+}
+
+// take reports whether the principal may be asked n more questions now.
+func (m *meter) take(p Principal, n, perMinute int, now time.Time) bool {
+	if p.IsZero() {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	// One window for all keeps the map as small as a minute's callers.
+	if minute := now.Truncate(time.Minute); !minute.Equal(m.minute) {
+		m.minute, m.count = minute, make(map[Principal]int)
+	}
+	if m.count[p]+n > perMinute {
+		return false
+	}
+	m.count[p] += n
+	return true
+}

@@ -1,0 +1,113 @@
+package elicit
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// message is a JSON-RPC message, as far as this package looks into it.
+type message struct {
+	fields map[string]json.RawMessage
+	method string
+}
+
+func parseMessage(text []byte) (message, bool) {
+	var m message
+	if json.Unmarshal(text, &m.fields) != nil || m.fields == nil {
+		return message{}, false
+	}
+	if raw, ok := m.fields["method"]; ok && json.Unmarshal(raw, &m.method) != nil {
+		return message{}, false
+	}
+	return m, true
+}
+
+// version returns the protocol version in the _meta of a request.
+func (m message) version() string {
+	var params struct {
+		Meta struct {
+			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(m.fields["params"], &params)
+	return params.Meta.Version
+}
+
+// rewrite moves answers out of the SDK's reach before it sees a message. The
+// SDK decodes numbers in them as floats, and refuses the whole request if one
+// entry has an unknown shape. The exact bytes go on as a string in _meta.
+//
+// It returns the text unchanged unless there is an answer in it: in a retry of
+// a tool of this kit, or in a response to elicitation/create.
+func (s *Server) rewrite(text []byte, m message) []byte {
+	var changed bool
+	switch {
+	case m.method == "tools/call":
+		changed = s.rewriteRetry(m)
+	case m.method == "" && m.fields["result"] != nil:
+		changed = rewriteResult(m)
+	}
+	if !changed {
+		return text
+	}
+	rewritten, err := json.Marshal(m.fields)
+	if err != nil {
+		return text
+	}
+	return rewritten
+}
+
+func (s *Server) rewriteRetry(m message) bool {
+	if !bytes.Contains(m.fields["params"], []byte("inputResponses")) &&
+		!bytes.Contains(m.fields["params"], []byte(metaRaw)) {
+		return false
+	}
+	var params, meta map[string]json.RawMessage
+	var name string
+	if json.Unmarshal(m.fields["params"], &params) != nil ||
+		json.Unmarshal(params["name"], &name) != nil || !s.has(name) {
+		return false
+	}
+	if raw, ok := params["_meta"]; ok && json.Unmarshal(raw, &meta) != nil {
+		return false
+	}
+	if meta == nil {
+		meta = make(map[string]json.RawMessage)
+	}
+	delete(meta, metaRaw) // nobody outside may set it
+	if raw, ok := params["inputResponses"]; ok {
+		delete(params, "inputResponses")
+		meta[metaRaw] = appendString(nil, string(raw))
+	}
+	return put(params, "_meta", meta) && put(m.fields, "params", params)
+}
+
+// rewriteResult keeps the result as it is, for tools that ask on their own,
+// and adds its bytes.
+func rewriteResult(m message) bool {
+	var result, meta map[string]json.RawMessage
+	var action string
+	raw := m.fields["result"]
+	if json.Unmarshal(raw, &result) != nil || json.Unmarshal(result["action"], &action) != nil {
+		return false
+	}
+	_ = json.Unmarshal(result["_meta"], &meta)
+	if meta == nil {
+		meta = make(map[string]json.RawMessage)
+	}
+	meta[metaRaw] = appendString(nil, string(raw))
+	var object map[string]json.RawMessage
+	if json.Unmarshal(result["content"], &object) != nil {
+		delete(result, "content") // the SDK would refuse the whole result
+	}
+	return put(result, "_meta", meta) && put(m.fields, "result", result)
+}
+
+func put(object map[string]json.RawMessage, key string, value any) bool {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return false
+	}
+	object[key] = text
+	return true
+}

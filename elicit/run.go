@@ -1,0 +1,304 @@
+package elicit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxWrong is how often an answer that does not fit is asked again.
+const maxWrong = 2
+
+// neverShown is how fast a legacy cancel must be to look like one that no
+// person saw. Some clients declare a capability and cancel everything.
+const neverShown = 50 * time.Millisecond
+
+// asked is a question ready for the wire.
+type asked struct {
+	wire    string
+	message string
+	schema  json.RawMessage
+	expires time.Time
+}
+
+// response is a result of elicitation/create as it came in.
+type response struct {
+	raw   json.RawMessage
+	lossy bool // numbers may have been rounded on the way
+}
+
+// backend asks and waits. Legacy calls have one; modern calls have none,
+// because there a new question ends the run.
+type backend func(context.Context, *asked) (response, error)
+
+// run is one pass of a handler through a call.
+type run struct {
+	server         *Server
+	log            *slog.Logger
+	request        Request
+	principal      Principal
+	modes          modes
+	revision       revision
+	idempotencyKey string
+	arguments      []string // names that the tool takes
+	back           backend
+	progress       func(ctx context.Context, done, total float64, message string)
+
+	mu      sync.Mutex // guards what follows
+	cont    continuation
+	used    map[string]bool // digests of questions that this run got an answer to
+	waiting []*asked        // new questions of this run
+	content []mcp.Content
+	locks   map[string]*sync.Mutex
+}
+
+// verdict is what asking came to: a value, or an error.
+type verdict struct {
+	value   reflect.Value // pointer to the struct; only if err is nil
+	outcome Outcome
+	err     error
+}
+
+// ask gives the verdict on each question. Modern: all questions without an
+// answer become pending together. Legacy: they are asked one after the other,
+// because many clients can show only one at a time.
+func (r *run) ask(ctx context.Context, questions []*question) []verdict {
+	verdicts := make([]verdict, len(questions))
+	r.mu.Lock()
+	if r.back == nil {
+		defer r.mu.Unlock()
+		if len(r.waiting) > 0 {
+			for i, q := range questions {
+				verdicts[i] = r.unanswered(q, Pending, "")
+			}
+			return verdicts
+		}
+		for i, q := range questions {
+			verdicts[i], _ = r.resolve(q)
+		}
+		return verdicts
+	}
+	r.mu.Unlock()
+	for i, q := range questions {
+		verdicts[i] = r.askBack(ctx, q)
+	}
+	return verdicts
+}
+
+func (r *run) askBack(ctx context.Context, q *question) verdict {
+	defer r.lock("question " + q.key)()
+	for {
+		r.mu.Lock()
+		v, out := r.resolve(q)
+		r.mu.Unlock()
+		if out == nil {
+			return v
+		}
+		a, err := r.send(ctx, q, out)
+		if err != nil {
+			return r.sendFailed(q, err)
+		}
+		r.mu.Lock()
+		r.cont.record(q.key, a)
+		r.mu.Unlock()
+	}
+}
+
+// send asks a legacy client and waits for the person.
+func (r *run) send(ctx context.Context, q *question, out *asked) (answer, error) {
+	waitCtx, cancel := context.WithDeadline(ctx, out.expires)
+	defer cancel()
+	start := r.server.now()
+	resp, err := r.back(waitCtx, out)
+	if err != nil {
+		if ctx.Err() == nil && errors.Is(waitCtx.Err(), context.DeadlineExceeded) {
+			return answer{Digest: q.digest, Late: true}, nil
+		}
+		return answer{}, err
+	}
+	a := parseAnswer(resp.raw)
+	a.Digest, a.Lossy = q.digest, resp.lossy
+	if took := r.server.now().Sub(start); a.Action == "cancel" && took < neverShown {
+		r.log.Warn("the question was cancelled so fast that probably nobody saw it", "question", q.key, "took", took)
+	}
+	return a, nil
+}
+
+// sendFailed says what an error in place of an answer means.
+func (r *run) sendFailed(q *question, err error) verdict {
+	var wire *jsonrpc.Error
+	if errors.As(err, &wire) && (wire.Code == jsonrpc.CodeMethodNotFound || wire.Code == jsonrpc.CodeInvalidParams) {
+		// The client declared a capability that it does not have.
+		return r.unanswered(q, Unanswerable, "the client refused the question")
+	}
+	return verdict{err: fmt.Errorf("elicit: asking %q: %w", q.key, err)}
+}
+
+// resolve looks for an answer to the question. Without one, a modern question
+// becomes pending; a legacy one is returned for sending. r.mu is held.
+func (r *run) resolve(q *question) (verdict, *asked) {
+	notice := ""
+	if a, ok := r.cont.find(q.key, q.digest); ok {
+		v, wrong := r.settle(q, a)
+		if wrong == "" {
+			r.used[q.digest] = true
+			return v, nil
+		}
+		r.cont.forget(q.key, q.digest)
+		notice = "\n\n(The last answer did not fit: " + wrong + ".)"
+	} else if r.changed(q) {
+		notice = "\n\n(This question has changed since it was last answered.)"
+	}
+	if !r.modes.has(FormMode) {
+		return r.unanswered(q, Unanswerable, "this client cannot show a form to a person"), nil
+	}
+	out, err := r.prepare(q, notice)
+	if err != nil {
+		var none *Unanswered
+		if errors.As(err, &none) {
+			return verdict{outcome: none.Outcome, err: err}, nil
+		}
+		return verdict{err: err}, nil
+	}
+	if r.back != nil {
+		return verdict{}, out
+	}
+	r.cont.Pending = append(r.cont.Pending, pending{Key: q.key, Wire: out.wire, Digest: q.digest, Expires: out.expires})
+	r.waiting = append(r.waiting, out)
+	return r.unanswered(q, Pending, ""), nil
+}
+
+// changed reports whether an answer to an older form of the question was given
+// and not used in this run.
+func (r *run) changed(q *question) bool {
+	for _, a := range r.cont.Answers[q.key] {
+		if !r.used[a.Digest] {
+			return true
+		}
+	}
+	return false
+}
+
+// settle judges an answer. A reason why it is wrong means: ask again.
+func (r *run) settle(q *question, a answer) (v verdict, wrong string) {
+	if a.Late {
+		return r.unanswered(q, Expired, "nobody answered in time"), ""
+	}
+	switch a.Action {
+	case "accept":
+		var members map[string]json.RawMessage
+		if a.Lossy {
+			wrong = "it holds a number that is too large to be read exactly"
+		} else if members, wrong = q.judge(a.Content, r.revision); wrong == "" {
+			target := reflect.New(q.goType)
+			if err := q.decode(members, target); err != nil {
+				wrong = shorten(err.Error(), 500)
+			} else {
+				r.countWrong(q.key, 0)
+				return verdict{value: target, outcome: Accepted}, ""
+			}
+		}
+	case "decline":
+		return r.unanswered(q, Declined, ""), ""
+	case "cancel":
+		return r.unanswered(q, Cancelled, ""), ""
+	case "":
+		wrong = "it does not have the shape of an answer"
+	default:
+		// An early draft said "reject". Nothing is guessed: it is no accept.
+		r.log.Warn("unknown action in an answer", "question", q.key, "action", a.Action)
+		return r.unanswered(q, Invalid, "the client sent an action that the protocol does not have"), ""
+	}
+	count := r.cont.Asked[q.key].Wrong + 1
+	r.countWrong(q.key, count)
+	if count > maxWrong {
+		return r.unanswered(q, Invalid, wrong), ""
+	}
+	return verdict{}, wrong
+}
+
+func (r *run) countWrong(key string, n int) {
+	if count, ok := r.cont.Asked[key]; ok {
+		count.Wrong = n
+		r.cont.Asked[key] = count
+	}
+}
+
+// prepare writes the question for the wire, within the limits.
+func (r *run) prepare(q *question, notice string) (*asked, error) {
+	limits := r.server.limits
+	schema := q.full
+	if r.revision != rev20260728 {
+		var err error
+		if schema, err = writeSchema(q.fields, r.revision); err != nil {
+			return nil, r.unanswered(q, Unanswerable, err.Error()).err
+		}
+	}
+	if len(q.message) > limits.Message {
+		return nil, &LimitError{Limit: "message", Max: limits.Message, Unit: "bytes"}
+	}
+	if len(schema) > limits.Schema {
+		return nil, &LimitError{Limit: "schema", Max: limits.Schema, Unit: "bytes"}
+	}
+	now := r.server.now()
+	if !r.server.meter.take(r.principal, 1, limits.QuestionsPerMinute, now) {
+		return nil, &LimitError{Limit: "questions per minute", Max: limits.QuestionsPerMinute}
+	}
+	lifetime := r.server.lifetime
+	if q.lifetime > 0 {
+		lifetime = min(lifetime, q.lifetime)
+	}
+	return &asked{
+		wire:    r.cont.ask(q.key),
+		message: q.message + notice,
+		schema:  schema,
+		expires: now.Add(lifetime).UTC(),
+	}, nil
+}
+
+func (r *run) unanswered(q *question, outcome Outcome, reason string) verdict {
+	return verdict{outcome: outcome, err: &Unanswered{
+		Key:     q.key,
+		Outcome: outcome,
+		Reason:  reason,
+		message: q.message,
+		mode:    string(FormMode),
+		fields:  q.needs(),
+		args:    r.arguments,
+	}}
+}
+
+// pendingError returns the error for everything that comes after a pending
+// question, or nil.
+func (r *run) pendingError() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.waiting) == 0 {
+		return nil
+	}
+	return &Unanswered{Key: r.cont.Pending[0].Key, Outcome: Pending}
+}
+
+// lock serialises what one run does under one key and returns the unlock.
+func (r *run) lock(key string) (unlock func()) {
+	r.mu.Lock()
+	if r.locks == nil {
+		r.locks = make(map[string]*sync.Mutex)
+	}
+	lock, ok := r.locks[key]
+	if !ok {
+		lock = new(sync.Mutex)
+		r.locks[key] = lock
+	}
+	r.mu.Unlock()
+	lock.Lock()
+	return lock.Unlock
+}

@@ -1,0 +1,199 @@
+package elicit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-mcp/parley/internal/seal"
+)
+
+// Options of a [Server]. The zero Options are right for a server of one
+// process whose paused calls may die with it.
+type Options struct {
+	// Keyset seals request states: a Tink keyset in JSON, the same on every
+	// machine that serves the same clients. KeysFile is the path of a file with
+	// one; the file is made, with a fresh key, if it is not there. Set at most
+	// one of them. With neither the key is fresh and lives in memory, so paused
+	// calls end with the process.
+	Keyset   []byte
+	KeysFile string
+
+	// Audience names this server in the request states that it seals. Required
+	// with Keyset and KeysFile, and different for each server that shares keys:
+	// it keeps a state of one from running a tool of the other.
+	Audience string
+
+	// Principal returns the verified person behind a request. An error refuses
+	// the request. For legacy clients the context is that of the connection;
+	// use the request's own extra. By default the principal is the user id of
+	// the access token, if the SDK's middleware has verified one, and else
+	// anonymous.
+	Principal func(ctx context.Context, extra *mcp.RequestExtra) (Principal, error)
+
+	// Lifetime is how long a question stays open: 7 days by default. People
+	// answer later than programs; the state is bound to its principal and
+	// arguments all that time.
+	Lifetime time.Duration
+
+	Limits Limits
+
+	// Logger gets panics, with the id that the client sees, and what looks
+	// wrong with clients. By default slog.Default().
+	Logger *slog.Logger
+}
+
+// Server adds questions to an MCP server. Its methods, and [AddTool], are safe
+// for concurrent use.
+type Server struct {
+	mcp       *mcp.Server
+	audience  string
+	principal func(context.Context, *mcp.RequestExtra) (Principal, error)
+	lifetime  time.Duration
+	limits    Limits
+	log       *slog.Logger
+	now       func() time.Time
+	meter     meter
+	shared    bool // the key outlives the process
+
+	mu    sync.RWMutex // guards what follows
+	ring  *seal.Ring
+	tools map[string]bool // those of AddTool
+}
+
+// NewServer adds questions to an MCP server, which may also have tools of its
+// own. Options may be nil.
+func NewServer(server *mcp.Server, options *Options) (*Server, error) {
+	if server == nil {
+		return nil, errors.New("elicit: no MCP server")
+	}
+	if options == nil {
+		options = &Options{}
+	}
+	s := &Server{
+		mcp:       server,
+		audience:  options.Audience,
+		principal: options.Principal,
+		lifetime:  options.Lifetime,
+		limits:    options.Limits.withDefaults(),
+		log:       options.Logger,
+		now:       time.Now,
+		shared:    options.Keyset != nil || options.KeysFile != "",
+		tools:     make(map[string]bool),
+	}
+	if s.principal == nil {
+		s.principal = tokenPrincipal
+	}
+	if s.lifetime < 0 {
+		return nil, fmt.Errorf("elicit: lifetime %s is negative", s.lifetime)
+	}
+	if s.lifetime == 0 {
+		s.lifetime = 7 * 24 * time.Hour
+	}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	if options.Keyset != nil && options.KeysFile != "" {
+		return nil, errors.New("elicit: both a keyset and a keys file")
+	}
+	if s.shared && strings.TrimSpace(s.audience) == "" {
+		return nil, errors.New("elicit: keys that outlive the process need an audience")
+	}
+	var err error
+	switch {
+	case options.Keyset != nil:
+		s.ring, err = seal.Read(options.Keyset)
+	case options.KeysFile != "":
+		s.ring, err = seal.Open(options.KeysFile)
+	default:
+		s.ring = seal.NewRing()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("elicit: %w", err)
+	}
+	server.AddSendingMiddleware(exactSchema)
+	return s, nil
+}
+
+func (s *Server) keys() *seal.Ring {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.ring
+}
+
+// has reports whether the tool was added with AddTool.
+func (s *Server) has(tool string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.tools[tool]
+}
+
+// AddTool adds a tool whose handler can ask. Schemas come from In and Out
+// unless the tool has its own, as in [mcp.AddTool], and like there a tool that
+// cannot be added is a panic: it is a mistake in the program.
+//
+// In the modern era the handler runs from the top in every round. What it does
+// before its last question therefore happens several times: use [Memo] for
+// lookups and [Call.IdempotencyKey] for writes, and write after the last
+// question.
+//
+// A panic of the handler becomes an error result with an id that is in the
+// log.
+func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Context, call *Call, in In) (Out, error)) {
+	s.mu.Lock()
+	s.tools[tool.Name] = true
+	s.mu.Unlock()
+	arguments := argumentNames(reflect.TypeFor[In]())
+	mcp.AddTool(s.mcp, tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		var out, none Out
+		if err := exactArguments(req.Params.Arguments, &in); err != nil {
+			return nil, none, errParams(err.Error())
+		}
+		r, bound, refused := s.begin(ctx, req, arguments)
+		if refused != nil {
+			return nil, none, refused
+		}
+		outcome := r.step(ctx, func(ctx context.Context, call *Call) (err error) {
+			out, err = handler(ctx, call, in)
+			return err
+		})
+		switch outcome := outcome.(type) {
+		case final:
+			return &mcp.CallToolResult{Content: outcome.content}, out, nil
+		case asks:
+			result, err := s.inputRequired(r, bound, outcome)
+			return result, none, err
+		case failed:
+			return nil, none, r.toolError(outcome.err)
+		}
+		panic("elicit: unknown outcome") // step returns only these
+	})
+}
+
+// argumentNames returns the names of In's members in JSON.
+func argumentNames(t reflect.Type) []string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	var names []string
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" {
+			name = f.Name
+		}
+		if name != "-" && f.IsExported() && !f.Anonymous {
+			names = append(names, name)
+		}
+	}
+	return names
+}

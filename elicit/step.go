@@ -1,0 +1,247 @@
+package elicit
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// outcome is what one run of a handler came to. It is one of final, failed
+// and asks.
+type outcome interface{ isOutcome() }
+
+// final is the end: the handler returned without an error.
+type final struct{ content []mcp.Content }
+
+// failed is an end too; the error says what to tell the client.
+type failed struct{ err error }
+
+// asks is a round that ends with questions. next is the call as it goes on.
+type asks struct {
+	questions []*asked
+	next      continuation
+}
+
+func (final) isOutcome()  {}
+func (failed) isOutcome() {}
+func (asks) isOutcome()   {}
+
+// step runs the handler once.
+func (r *run) step(ctx context.Context, handler func(context.Context, *Call) error) outcome {
+	err := r.protect(ctx, handler)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	// A pending question wins over whatever the handler returned: a handler
+	// that swallows the error must not get on as if there were an answer.
+	if len(r.waiting) > 0 {
+		next := r.cont
+		next.Round++
+		if limit := r.server.limits.Rounds; next.Round > limit {
+			return failed{&LimitError{Limit: "rounds", Max: limit}}
+		}
+		if next.Round == warnRounds {
+			r.log.Warn("a call has asked in many rounds; clients on go-sdk give up after ten", "round", next.Round, "question", r.waiting[0].wire)
+		}
+		return asks{questions: r.waiting, next: next}
+	}
+	if err != nil {
+		return failed{err}
+	}
+	return final{content: r.content}
+}
+
+// panicError is a handler's panic. Its text is for the client.
+type panicError struct{ id string }
+
+func (e *panicError) Error() string { return "the tool failed unexpectedly (error " + e.id + ")" }
+
+// protect keeps a handler's panic from ending the process: the SDK runs
+// handlers in a goroutine of its own.
+func (r *run) protect(ctx context.Context, handler func(context.Context, *Call) error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			id := rand.Text()
+			r.log.Error("handler panicked", "error", id, "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+			err = &panicError{id}
+		}
+	}()
+	return handler(ctx, &Call{run: r})
+}
+
+// begin reads a request. What it returns as refused goes to the client as a
+// JSON-RPC error, and nothing has run.
+func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest, arguments []string) (*run, binding, *jsonrpc.Error) {
+	params := req.Params
+	argumentsDigest, err := argumentsDigest(params.Arguments)
+	if err != nil {
+		return nil, binding{}, errParams("arguments: " + err.Error())
+	}
+	principal, err := s.principal(ctx, req.Extra)
+	if err != nil {
+		s.log.Warn("no principal for a request", "tool", params.Name, "error", err)
+		return nil, binding{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the person behind this request could not be verified"}
+	}
+	version := req.ProtocolVersion()
+	bound := binding{
+		audience:  s.audience,
+		principal: principal,
+		method:    "tools/call",
+		name:      params.Name,
+		arguments: argumentsDigest,
+	}
+	r := &run{
+		server: s,
+		log:    s.log.With("tool", params.Name),
+		request: Request{
+			Method:    bound.method,
+			Name:      params.Name,
+			Arguments: slices.Clone(params.Arguments),
+		},
+		principal: principal,
+		modes:     declaredModes(req.ClientCapabilities()),
+		revision:  revisionOf(version),
+		arguments: arguments,
+		progress:  progressTo(req),
+		used:      make(map[string]bool),
+	}
+	if info := req.ClientInfo(); info != nil {
+		r.request.ClientName, r.request.ClientVersion = info.Name, info.Version
+	}
+	if r.revision == rev20260728 {
+		if refused := r.resume(params, bound); refused != nil {
+			return nil, binding{}, refused
+		}
+	} else {
+		if params.RequestState != "" {
+			// The revision has no request state. A client that resumes a call
+			// over the wrong connection must not run it from the top.
+			return nil, binding{}, errRequestState()
+		}
+		r.back = askClient(ctx, req.Session)
+	}
+	if r.cont.Call == "" {
+		r.cont.Call = rand.Text()
+		r.cont.IdempotencyKey = idempotencyKey(r.cont.Call, bound, params.Meta)
+	}
+	r.idempotencyKey = r.cont.IdempotencyKey
+	return r, bound, nil
+}
+
+// resume opens the request state of a retry and takes the answers. An answer
+// without a request state is no answer to anything: the call starts afresh.
+func (r *run) resume(params *mcp.CallToolParamsRaw, bound binding) *jsonrpc.Error {
+	if params.RequestState == "" {
+		return nil
+	}
+	now := r.server.now()
+	cont, ok := openState(r.server.keys(), bound, params.RequestState, r.server.limits.RequestState, now)
+	if !ok {
+		r.log.Warn("refused a request state", "reason", reasonState)
+		return errRequestState()
+	}
+	list, refused := responses(params, r.server.limits.Answers)
+	if refused != nil {
+		return refused
+	}
+	cont.take(list, now)
+	r.cont = cont
+	return nil
+}
+
+// idempotencyKey derives the key for the handler's writes: from the client's
+// own key, so that a call that is sent again writes once, else from the call.
+// The binding keeps one client's key from meeting another's.
+func idempotencyKey(call string, bound binding, meta mcp.Meta) string {
+	source := "call " + call
+	if key, ok := meta[metaIdempotencyKey].(string); ok && visibleASCII(key) && key != "" && len(key) <= 128 {
+		source = "client " + key
+	}
+	parts := [][]byte{[]byte("elicit: idempotency 1"), []byte(source)}
+	for _, part := range bound.context() {
+		parts = append(parts, []byte(part))
+	}
+	return digest(parts...)
+}
+
+func visibleASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// progressTo returns the sink of progress notifications, or nil if the client
+// wants none.
+func progressTo(req *mcp.CallToolRequest) func(context.Context, float64, float64, string) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	session := req.Session
+	return func(ctx context.Context, done, total float64, message string) {
+		_ = session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: token, Progress: done, Total: total, Message: message,
+		})
+	}
+}
+
+// inputRequired writes the interim result of a modern round.
+func (s *Server) inputRequired(r *run, bound binding, a asks) (*mcp.CallToolResult, error) {
+	now := s.now()
+	// A question may have a shorter life than the call; then its late answer is
+	// told from a state that no longer opens.
+	expires := now.Add(s.lifetime).UTC().Truncate(time.Second)
+	state, err := sealState(s.keys(), bound, requestState{Issued: now.UTC(), Expires: expires, Call: a.next})
+	if err != nil {
+		return nil, fmt.Errorf("elicit: request state: %w", err)
+	}
+	if limit := s.limits.RequestState; len(state) > limit {
+		return nil, &LimitError{Limit: "request state", Max: limit, Unit: "bytes"}
+	}
+	requests := make(mcp.InputRequestMap, len(a.questions))
+	shown := expires
+	for _, q := range a.questions {
+		requests[q.wire] = &mcp.ElicitParams{Mode: string(FormMode), Message: q.message, RequestedSchema: q.schema}
+		if q.expires.Before(shown) {
+			shown = q.expires
+		}
+	}
+	return &mcp.CallToolResult{
+		Meta:          mcp.Meta{metaExpiresAt: shown.Format(time.RFC3339)},
+		Content:       []mcp.Content{},
+		InputRequests: requests,
+		RequestState:  state,
+	}, nil
+}
+
+// toolError turns a handler's error into what the client gets: a JSON-RPC
+// error, which the SDK wants unwrapped, or the text of an error result.
+func (r *run) toolError(err error) error {
+	var none *Unanswered
+	if !errors.As(err, &none) {
+		return err
+	}
+	if none.Outcome == Unanswerable && r.revision == rev20260728 {
+		return errCapability(none)
+	}
+	return errors.New(none.result())
+}
+
+// exactArguments reads integers beyond 2^53 again from the bytes: the SDK
+// validates arguments as floats and hands the rounded values on.
+func exactArguments(raw json.RawMessage, in any) error {
+	var value any
+	if len(raw) == 0 || json.Unmarshal(raw, &value) != nil || !lossy(value) {
+		return nil
+	}
+	if err := json.Unmarshal(raw, in); err != nil {
+		return errors.New("arguments: a number is out of range")
+	}
+	return nil
+}
