@@ -3,7 +3,6 @@ package plain
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -85,7 +84,7 @@ func sanitise(s string, max int, newline string) (string, Findings) {
 	}
 	// Normalise first: marks are counted as they will stand, and nothing that follows
 	// makes two characters compose.
-	w := writer{newline: newline, max: max, in: []rune(norm.NFC.String(s)), found: &found}
+	w := writer{newline: newline, max: max, in: []rune(norm.NFC.String(unstack(s, &found))), found: &found}
 	w.run()
 	return w.String(), found
 }
@@ -98,6 +97,21 @@ func isPlainASCII(s string, lines bool) bool {
 		}
 	}
 	return true
+}
+
+// unstack drops what is past a dozen marks in a row. Package norm would break such a row
+// with a joiner of its own (UAX 15, stream-safe text), after 30 marks when decomposed.
+func unstack(s string, found *Findings) string {
+	row := 0
+	return strings.Map(func(r rune) rune {
+		if r < 0x300 || !isMark(r) {
+			row = 0
+		} else if row++; row > 12 {
+			found.Marks++
+			return -1
+		}
+		return r
+	}, s)
 }
 
 func invalidRuns(s string) (n int) {
@@ -171,7 +185,7 @@ func (w *writer) run() {
 		case invisible(r):
 			w.found.Hidden++
 			w.cell(number(r))
-		case unicode.In(r, unicode.Mn, unicode.Me):
+		case isMark(r):
 			if w.marks == maxMarks {
 				w.found.Marks++
 				continue

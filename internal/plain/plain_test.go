@@ -72,6 +72,8 @@ func TestText(t *testing.T) {
 		{"Hebrew with points and accents", "בְּרֵאשִׁ֖ית", norm.NFC.String("בְּרֵאשִׁ֖ית"), Findings{}},
 		{"composition", "u\u0308", "ü", Findings{}},
 		{"stacked marks", "x" + strings.Repeat("\u0336", 9), "x" + strings.Repeat("\u0336", 4), Findings{Marks: 5}},
+		{"very many marks", "x" + strings.Repeat("\u0336", 5000) + "y", "x" + strings.Repeat("\u0336", 4) + "y", Findings{Marks: 4996}},
+		{"musical marks", "x" + strings.Repeat("\U0001D165", 50), "x" + strings.Repeat("\U0001D165", 4), Findings{Marks: 46}},
 		{"marks without a base", strings.Repeat("\u0336", 6), strings.Repeat("\u0336", 4), Findings{Marks: 2}},
 	}
 	for _, tt := range tests {
@@ -164,7 +166,7 @@ func check(t interface {
 		case r != zwj && r != zwnj && unicode.Is(unicode.Cf, r) && !unicode.Is(visibleFormat, r):
 			t.Fatalf("Text(%+q, %d) = %+q: has %U", s, max, got, r)
 		}
-		if unicode.In(r, unicode.Mn, unicode.Me) && !isVariation(r) {
+		if isMark(r) && !isVariation(r) {
 			if marks++; marks > maxMarks {
 				t.Fatalf("Text(%+q, %d) = %+q: too many marks", s, max, got)
 			}

@@ -37,6 +37,11 @@ func invisible(r rune) bool {
 	return false
 }
 
+// isMark reports whether r is drawn over, under or around the character before it.
+func isMark(r rune) bool {
+	return unicode.In(r, unicode.Mn, unicode.Me) || norm.NFC.PropertiesString(string(r)).CCC() > 0
+}
+
 func isVariation(r rune) bool { return unicode.Is(unicode.Variation_Selector, r) }
 
 // joining are the scripts whose letters change shape with a joiner between them.
