@@ -1,28 +1,123 @@
-# Everything a developer runs. `make help` lists the targets; each line of help
-# is the comment behind a target.
+# Everything that a developer runs. The comment behind a target is its line of help.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
+BIN := .build/bin
 NPM_CI := npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error
 TSC := tools/node/node_modules/@typescript/typescript-linux-x64/lib/tsc
+TEST := go test -race -shuffle=on -timeout 10m
+FUZZTIME ?= 30s
+
+# The database of known vulnerabilities, as a Go module: a later one is found
+# with `go list -m golang.org/x/vulndb@latest`.
+VULNDB_VERSION := v0.0.0-20261105234957-e22db6528018
+VULNDB := .build/vulndb-$(VULNDB_VERSION)
 
 .PHONY: help
 help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# What npm installs is remembered by a stamp, so that nothing runs twice.
-tools/node/node_modules/.stamp: tools/node/package-lock.json tools/node/package.json
-	cd tools/node && $(NPM_CI) && touch node_modules/.stamp
+## Building
+
+.PHONY: build
+build: ## Build bin/parley
+	go build -trimpath -o bin/ ./cmd/parley
 
 .PHONY: web
 web: tools/node/node_modules/.stamp ## Type check web/src and bundle it into web/dist
 	$(TSC) --noEmit -p web
 	cd tools && go run ./bundle
 
-.PHONY: web-check
-web-check: tools/node/node_modules/.stamp ## Type check web/src; fail when web/dist is not its bundle
-	$(TSC) --noEmit -p web
-	cd tools && go run ./bundle -check
+.PHONY: generate
+generate: web ## Rewrite all that is generated: code, web/dist, api/, docs/dependencies.txt
+	go generate ./...
+	cd tools && go run ./apilist && go run ./depcheck -write
+
+.PHONY: demo
+demo: build interop/node/node_modules/.stamp ## Start Parley beside the protocol's example server
+	bin/parley serve --data .build/demo --servers interop/demo/servers.json
+
+## Testing
+
+.PHONY: test
+test: test-root test-interop test-tools ## Run all tests with the race detector
+	@echo "make test: all tests passed"
+
+.PHONY: test-root
+test-root: ## Test the module itself
+	$(TEST) ./...
+
+.PHONY: test-interop
+test-interop: deps ## Test against strangers: a browser, Node.js, other people's servers
+	cd interop && $(TEST) ./...
+
+.PHONY: test-tools
+test-tools: ## Test the tools of this repository
+	cd tools && go test -shuffle=on ./...
+
+.PHONY: proof
+proof: deps deps-services ## Run all tests, each fuzz target for FUZZTIME, each benchmark once
+	$(MAKE) test
+	scripts/fuzz.sh $(FUZZTIME)
+	go test -run '^$$' -bench . -benchtime 1x ./...
+
+## Checking
+
+.PHONY: check
+check: check-format check-lint check-vulnerabilities check-house check-generated ## Check format, code, dependencies and what is generated
+	@echo "make check: nothing to complain about"
+
+.PHONY: check-format
+check-format:
+	@files=$$(git ls-files --cached --others --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r gofmt -l); \
+	if [ -n "$$files" ]; then echo "gofmt would change:" $$files; exit 1; fi
+
+.PHONY: check-lint
+check-lint: $(BIN)/staticcheck $(BIN)/golangci-lint
+	@for module in . interop tools; do (cd $$module && go vet ./... && "$(CURDIR)/$(BIN)/staticcheck" ./...); done
+	$(BIN)/golangci-lint run ./...
+	@if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; else echo "shellcheck is not installed: scripts are not checked"; fi
+
+.PHONY: check-vulnerabilities
+check-vulnerabilities: $(BIN)/govulncheck $(VULNDB)/index/db.json
+	$(BIN)/govulncheck -db "file://$(CURDIR)/$(VULNDB)" ./...
+
+.PHONY: check-house
+check-house:
+	cd tools && go run ./longfiles && go run ./depcheck && go run ./apilist -check
+
+.PHONY: check-generated
+check-generated:
+	scripts/unchanged.sh $(MAKE) --no-print-directory generate
+
+## Getting what these need
+
+.PHONY: deps
+deps: deps-tools interop/node/node_modules/.stamp ## Install what the tests need (Debian packages as root, npm packages)
+
+.PHONY: deps-tools
+deps-tools:
+	@scripts/deps.sh tools
+
+.PHONY: deps-services
+deps-services: ## Start PostgreSQL and NATS where they do not answer
+	@scripts/deps.sh services
+
+# What npm has installed is marked by a stamp, so that it is not installed again.
+%/node_modules/.stamp: %/package-lock.json %/package.json | deps-tools
+	cd $* && $(NPM_CI)
+	touch $@
+
+$(BIN)/golangci-lint: PACKAGE := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+$(BIN)/govulncheck: PACKAGE := golang.org/x/vuln/cmd/govulncheck
+$(BIN)/staticcheck: PACKAGE := honnef.co/go/tools/cmd/staticcheck
+$(BIN)/%: tools/go.mod tools/go.sum
+	cd tools && go build -o "$(CURDIR)/$@" $(PACKAGE)
+
+# The module has the reports; the scanner wants them with an index.
+$(VULNDB)/index/db.json:
+	reports=$$(cd tools && go mod download -json golang.org/x/vulndb@$(VULNDB_VERSION) | sed -n 's/^\t"Dir": "\(.*\)",$$/\1/p'); \
+	go run golang.org/x/vulndb/cmd/indexdb@$(VULNDB_VERSION) -vulns "$$reports/data/osv" -out $(VULNDB)

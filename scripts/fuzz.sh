@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# fuzz.sh TIME fuzzes every fuzz target of the module, one after the other, for
+# that time each (as go test -fuzztime takes it), and stops at the first find.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+time=${1:?usage: fuzz.sh TIME}
+
+targets=0
+while read -r package; do
+	while read -r name; do
+		echo "fuzzing $name in $package for $time"
+		go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" "$package"
+		targets=$((targets + 1))
+	done < <(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true)
+done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)
+echo "fuzzed $targets targets"
