@@ -80,6 +80,9 @@ func parseHost(s string) (host, *Finding) {
 		return refuse("host_rewritten", "The name of the site contains characters that browsers replace by others.")
 	}
 	for label := range strings.SplitSeq(u, ".") {
+		if !joinersFit(label) {
+			return refuse("host_hidden", "The name of the site contains invisible characters.")
+		}
 		if strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") {
 			return refuse("host_invalid", "The name of the site is not a valid host name.")
 		}
@@ -156,6 +159,28 @@ func endsInNumber(name string) bool {
 		return strings.Trim(hex, "0123456789abcdef") == ""
 	}
 	return strings.Trim(last, "0123456789") == ""
+}
+
+// joinersFit allows a joiner after a virama and, in Persian and its neighbours, between
+// Arabic letters (RFC 5892, appendix A.1). Package idna also lets one end a run of
+// joining letters, and engines differ on the letters of other scripts.
+func joinersFit(label string) bool {
+	rs := []rune(label)
+	arabic := func(i, step int) bool {
+		for i += step; i >= 0 && i < len(rs) && unicode.Is(unicode.Mn, rs[i]); {
+			i += step
+		}
+		return i >= 0 && i < len(rs) && unicode.Is(unicode.Arabic, rs[i]) && unicode.Is(unicode.Lo, rs[i])
+	}
+	for i, r := range rs {
+		if r != '\u200C' && r != '\u200D' || i > 0 && norm.NFC.PropertiesString(string(rs[i-1])).CCC() == 9 {
+			continue
+		}
+		if !arabic(i, -1) || !arabic(i, 1) {
+			return false
+		}
+	}
+	return true
 }
 
 // foldsToASCII reports whether lower case or composition turns a character of s into
