@@ -3,6 +3,7 @@ package elicit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -47,15 +48,15 @@ func exactSchema(next mcp.MethodHandler) mcp.MethodHandler {
 		if !ok || method != "elicitation/create" {
 			return next(ctx, method, req)
 		}
-		request, ok := req.(*mcp.ServerRequest[*mcp.ElicitParams])
-		if !ok {
-			return next(ctx, method, req)
+		params, isElicit := req.GetParams().(*mcp.ElicitParams)
+		session, isServer := req.GetSession().(*mcp.ServerSession)
+		if !isElicit || !isServer {
+			// Never send the question without its form.
+			return nil, errors.New("elicit: another middleware changed the type of a question")
 		}
-		params := *request.Params
-		params.RequestedSchema = schema
-		return next(ctx, method, &mcp.ServerRequest[*mcp.ElicitParams]{
-			Session: request.Session, Params: &params, Extra: request.Extra,
-		})
+		exact := *params
+		exact.RequestedSchema = schema
+		return next(ctx, method, &mcp.ServerRequest[*mcp.ElicitParams]{Session: session, Params: &exact})
 	}
 }
 
