@@ -1,0 +1,22 @@
+package wiretap
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// childEnv makes the test binary behave as an MCP server on stdio: see children in process_test.go.
+const childEnv = "WIRETAP_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(childEnv); name != "" {
+		child, ok := children[name]
+		if !ok {
+			os.Exit(99)
+		}
+		os.Exit(child())
+	}
+	goleak.VerifyTestMain(m)
+}
