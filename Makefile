@@ -14,6 +14,8 @@ FUZZTIME ?= 30s
 # The database of known vulnerabilities, as a Go module: a later one is found
 # with `go list -m golang.org/x/vulndb@latest`.
 VULNDB_VERSION := v0.0.0-20261105234957-e22db6528018
+# The release of Go whose standard library is judged with it.
+GO_RELEASE := go1.26.11
 VULNDB := .build/vulndb-$(VULNDB_VERSION)
 
 .PHONY: help
@@ -78,12 +80,12 @@ check-format:
 .PHONY: check-lint
 check-lint: $(BIN)/staticcheck $(BIN)/golangci-lint
 	@for module in . interop tools; do (cd $$module && go vet ./... && "$(CURDIR)/$(BIN)/staticcheck" ./...); done
-	$(BIN)/golangci-lint run ./...
+	@for module in . interop tools; do (cd $$module && "$(CURDIR)/$(BIN)/golangci-lint" run ./...); done
 	@if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; else echo "shellcheck is not installed: scripts are not checked"; fi
 
 .PHONY: check-vulnerabilities
 check-vulnerabilities: $(BIN)/govulncheck $(VULNDB)/index/db.json
-	$(BIN)/govulncheck -db "file://$(CURDIR)/$(VULNDB)" ./...
+	GOTOOLCHAIN=$(GO_RELEASE) $(BIN)/govulncheck -db "file://$(CURDIR)/$(VULNDB)" ./...
 
 .PHONY: check-house
 check-house:

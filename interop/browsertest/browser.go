@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -44,8 +45,8 @@ func Main(m *testing.M) {
 	shared.Unlock()
 	code := m.Run()
 	shared.Lock()
-	for i := len(shared.stop) - 1; i >= 0; i-- {
-		shared.stop[i]()
+	for _, stop := range slices.Backward(shared.stop) {
+		stop()
 	}
 	shared.Unlock()
 	os.Exit(code)

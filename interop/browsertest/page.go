@@ -40,7 +40,7 @@ func Open(t testing.TB, url string) *Page {
 	}
 	wall := newWall()
 	t.Cleanup(wall.server.Close) // after the page's own, which open registers
-	p := open(t, browser, browser.ctx, newPageLog(wall), chromedp.WithNewBrowserContext(func(c *target.CreateBrowserContextParams) {
+	p := open(browser.ctx, t, browser, newPageLog(wall), chromedp.WithNewBrowserContext(func(c *target.CreateBrowserContextParams) {
 		// Loopback addresses go past a proxy unless told otherwise, and
 		// the rest meets the wall.
 		c.ProxyServer = wall.server.URL
@@ -52,7 +52,7 @@ func Open(t testing.TB, url string) *Page {
 // Tab opens url in a second tab of the same profile.
 func (p *Page) Tab(url string) *Page {
 	p.t.Helper()
-	tab := open(p.t, p.browser, p.ctx, p.log.sibling())
+	tab := open(p.ctx, p.t, p.browser, p.log.sibling())
 	tab.Goto(url)
 	return tab
 }
@@ -64,14 +64,14 @@ func (p *Page) Popup(do func()) *Page {
 	do()
 	select {
 	case id := <-opened:
-		return open(p.t, p.browser, p.ctx, p.log.sibling(), chromedp.WithTargetID(id))
+		return open(p.ctx, p.t, p.browser, p.log.sibling(), chromedp.WithTargetID(id))
 	case <-time.After(patience):
 		p.t.Fatalf("browsertest: no window was opened in %v", patience)
 		return nil
 	}
 }
 
-func open(t testing.TB, browser *chromium, parent context.Context, log *pageLog, options ...chromedp.ContextOption) *Page {
+func open(parent context.Context, t testing.TB, browser *chromium, log *pageLog, options ...chromedp.ContextOption) *Page {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(parent, append(options, chromedp.WithListener(log.event))...)
 	p := &Page{t: t, browser: browser, ctx: ctx, close: cancel, log: log, readers: make(chan struct{})}

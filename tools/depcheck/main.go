@@ -83,9 +83,9 @@ func required(module string) ([]string, error) {
 	}
 	var file struct {
 		Require []struct {
-			Path     string
-			Indirect bool
-		}
+			Path     string `json:"Path"`
+			Indirect bool   `json:"Indirect"`
+		} `json:"Require"`
 	}
 	if err := json.Unmarshal(out, &file); err != nil {
 		return nil, fmt.Errorf("go mod edit -json: %w", err)
