@@ -38,7 +38,7 @@ type Origin struct {
 type CallState string
 
 const (
-	New       CallState = "new"       // not yet decided on; never stored in this version
+	CallNew   CallState = "new"       // not yet decided on; never stored in this version
 	Approving CallState = "approving" // a person is asked for permission
 	Ready     CallState = "ready"     // to be sent, once NotBefore has passed
 	Claimed   CallState = "claimed"   // one machine has it; nothing was sent yet

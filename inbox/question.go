@@ -73,6 +73,7 @@ const (
 	Undelivered Delivery = ""
 	Marked      Delivery = "marked"    // committed before the first byte of the answer
 	Delivered   Delivery = "delivered" // the answer was written
+	Dropped     Delivery = "dropped"   // the server withdrew the question before the answer left
 )
 
 // Question is one elicitation request, from one server, in one call, to one
@@ -92,13 +93,14 @@ type Question struct {
 	Params   json.RawMessage // the raw params, bytes as they came
 	URL      string          // url mode
 	Round    int
-	Position int // order in its round, from 0
-	Asked    int // url: how often the server has asked for this address or a fresh one
+	Position int  // order in its round, from 0
+	Asked    int  // url: how often the server has asked for this address or a fresh one
+	Held     bool // asked on an open connection (legacy): answered alone, see Delivery
 
 	State     QuestionState
 	Answer    *Answer
 	ClosedBy  Closer
-	Delivery  Delivery        // held questions
+	Delivery  Delivery        // of a held question
 	Suggested json.RawMessage // content of an earlier answer, filled in and marked as such; never sent by itself
 	Note      string          // why it is here again, one plain sentence
 

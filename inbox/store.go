@@ -43,9 +43,9 @@ type Store interface {
 	// given one, whose Owner begins with prefix.
 	Owned(ctx context.Context, prefix string, after CallID, limit int) ([]Ref, error)
 
-	// Blocked lists the server's calls in state blocked, in the order of
+	// Find lists the server's calls that are in the state, in the order of
 	// their ids and beginning after the given one.
-	Blocked(ctx context.Context, server string, after CallID, limit int) ([]Ref, error)
+	Find(ctx context.Context, server string, state CallState, after CallID, limit int) ([]Ref, error)
 
 	Close() error
 }
@@ -58,7 +58,8 @@ type Ref struct {
 	Due       time.Time  // in answers of Due
 }
 
-func (r Ref) id() string {
+// ID is the id of the row.
+func (r Ref) ID() string {
 	if r.Question != "" {
 		return string(r.Question)
 	}

@@ -1,0 +1,286 @@
+package inbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// ErrNotOpened: a url question is accepted only after the person agreed to
+// exactly its present address, with [Inbox.Open].
+var ErrNotOpened = errors.New("inbox: the address was not agreed to")
+
+// Answer gives the person's answer. Content is checked against the question's
+// form, and dropped on decline, on cancel and in url mode. Of two answers one
+// wins; the other gets a [ClosedError], unless it came with the same key and
+// is the same.
+func (in *Inbox) Answer(ctx context.Context, p Principal, id QuestionID, a Answer) (*Question, error) {
+	switch a.Action {
+	case Accept:
+	case Decline, Cancel:
+		a.Content = nil
+	default:
+		return nil, fmt.Errorf("%w: an answer is accept, decline or cancel", ErrInvalid)
+	}
+	if len(a.Content) > maxContent {
+		return nil, &LimitError{Reason: ReasonTooLarge, Limit: maxContent}
+	}
+	if err := checkText("via or assurance", a.Via, a.Assurance); err != nil {
+		return nil, err
+	}
+	var q *questionRecord
+	var refused error // committed beside it: the expiry that refuses the answer
+	err := in.update(ctx, p.Key(), func(w *work) error {
+		refused = nil
+		key, before, err := w.remembered("answer", a.Key, string(id), string(a.Action), string(a.Content))
+		if err != nil {
+			return err
+		}
+		if q, err = w.question(id); err != nil || before != "" {
+			return err
+		}
+		c, err := w.call(q.Call)
+		if err != nil {
+			return err
+		}
+		if err := w.expireDue(c, q); err != nil {
+			return err
+		}
+		if q.State.Closed() {
+			refused = q.closed()
+			return nil
+		}
+		if a.Action == Accept {
+			if a.Content, err = accepted(q, a.Content); err != nil {
+				return err
+			}
+		}
+		if err := w.answer(q, a); err != nil {
+			return err
+		}
+		if err := w.settle(c); err != nil {
+			return err
+		}
+		return w.remember(key, string(id))
+	})
+	if err = errors.Join(err, refused); err != nil {
+		return nil, single(err)
+	}
+	return &q.Question, nil
+}
+
+// single takes the wrapping of errors.Join off one error.
+func single(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		if list := joined.Unwrap(); len(list) == 1 {
+			return list[0]
+		}
+	}
+	return err
+}
+
+// accepted returns the content to store for an accept.
+func accepted(q *questionRecord, content json.RawMessage) (json.RawMessage, error) {
+	if q.Mode == URL {
+		if q.State != Opened {
+			return nil, ErrNotOpened
+		}
+		return nil, nil // MCP 2025-11-25 and later, elicitation, "URL mode": accept has no content
+	}
+	if len(content) == 0 {
+		content = json.RawMessage("{}") // a form whose fields are all optional
+	}
+	if err := check(&q.Question, content); err != nil {
+		return nil, err
+	}
+	return slices.Clone(content), nil
+}
+
+func (w *work) answer(q *questionRecord, a Answer) error {
+	to := map[Action]QuestionState{Accept: Accepted, Decline: Declined, Cancel: Cancelled}[a.Action]
+	if err := w.closeQuestion(q, to, ByPerson); err != nil {
+		return err
+	}
+	q.Answer = &Answer{
+		Action: a.Action, Content: a.Content, At: w.now, By: w.principal,
+		Via: a.Via, Assurance: a.Assurance,
+	}
+	return nil
+}
+
+// closed is the error of an operation on a closed question.
+func (q *questionRecord) closed() error {
+	e := &ClosedError{Question: q.ID, State: q.State, By: q.ClosedBy, At: q.Closed}
+	if q.Answer != nil {
+		e.Via = q.Answer.Via
+	}
+	return e
+}
+
+// expireDue lets an expiry that has come win over what is about to happen, even
+// if no sweep has seen it yet.
+func (w *work) expireDue(c *callRecord, q *questionRecord) error {
+	if c.State.Ended() {
+		return nil
+	}
+	if w.passed(c.Deadline) && (c.State == Waiting || c.State == Ready || c.State == Blocked) {
+		return w.expireCall(c)
+	}
+	if q != nil && !q.State.Closed() && w.passed(q.ExpiresAt) {
+		if err := w.closeQuestion(q, Expired, ByExpiry); err != nil {
+			return err
+		}
+		return w.settle(c)
+	}
+	return nil
+}
+
+// expireCall ends a call whose time has passed.
+func (w *work) expireCall(c *callRecord) error {
+	reason, detail := ReasonDeadline, "The server's time limit passed."
+	if c.State == Blocked && !w.passed(c.Deadline) {
+		reason, detail = ReasonBlockedTooLong, "It could not go on for too long."
+	}
+	return w.moveCall(c, CallExpired, reason, detail+" "+c.unsent())
+}
+
+// TakeBack makes an answered question open again, with what was answered as
+// its suggestion. It is possible until a machine has marked the round as sent
+// (or, on a held call, the answer as delivered), and not while one has claimed it.
+func (in *Inbox) TakeBack(ctx context.Context, p Principal, id QuestionID) (*Question, error) {
+	var q *questionRecord
+	err := in.update(ctx, p.Key(), func(w *work) (err error) {
+		if q, err = w.question(id); err != nil {
+			return err
+		}
+		if q.Answer == nil {
+			if q.State.Closed() {
+				return q.closed()
+			}
+			return ErrOpen
+		}
+		c, err := w.call(q.Call)
+		if err != nil {
+			return err
+		}
+		if !c.canTakeBack(&q.Question) || w.passed(q.ExpiresAt) || w.passed(c.Deadline) {
+			return ErrTooLate
+		}
+		if q.Answer.Content != nil {
+			q.Suggested = q.Answer.Content
+		}
+		if err := w.reopen(q, Open); err != nil {
+			return err
+		}
+		if c.State == Ready {
+			return w.moveCall(c, Waiting, "", "")
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &q.Question, nil
+}
+
+// CanTakeBack reports whether the answer to a question of this call could be
+// taken back now. [Inbox.TakeBack] decides.
+func (c *Call) CanTakeBack(q *Question) bool { return c.canTakeBack(q) }
+
+func (c *Call) canTakeBack(q *Question) bool {
+	if q.Answer == nil || q.Call != c.ID || q.ClosedBy != ByPerson {
+		return false
+	}
+	switch c.State {
+	case Waiting, Ready, Blocked:
+		// Once marked, the answers may have left the machine, whatever came back.
+		return q.Round == c.Round && c.RoundSends == 0
+	case Sent:
+		return c.Held && q.Held && q.Delivery == Undelivered && !c.StopWanted
+	}
+	return false
+}
+
+// Open records that the person agrees to go to the question's address. The
+// digest (SHA-256, lower-case hex) is of the address that they were shown: if
+// the server has sent another one meanwhile the answer is ErrURLChanged.
+func (in *Inbox) Open(ctx context.Context, p Principal, id QuestionID, urlSHA256 string) (*Question, error) {
+	var q *questionRecord
+	var refused error
+	err := in.update(ctx, p.Key(), func(w *work) (err error) {
+		refused = nil
+		if q, err = w.question(id); err != nil {
+			return err
+		}
+		if q.Mode != URL {
+			return fmt.Errorf("%w: only a url question is opened", ErrInvalid)
+		}
+		c, err := w.call(q.Call)
+		if err != nil {
+			return err
+		}
+		if err := w.expireDue(c, q); err != nil {
+			return err
+		}
+		if q.State.Closed() {
+			refused = q.closed()
+			return nil
+		}
+		sum := sha256.Sum256([]byte(q.URL))
+		if subtle.ConstantTimeCompare([]byte(hex.EncodeToString(sum[:])), []byte(urlSHA256)) != 1 {
+			return ErrURLChanged
+		}
+		if q.State == Opened {
+			return nil
+		}
+		return w.moveQuestion(q, Opened)
+	})
+	if err = errors.Join(err, refused); err != nil {
+		return nil, single(err)
+	}
+	return &q.Question, nil
+}
+
+// DeclineRest declines the questions of a call that are still open and returns them.
+func (in *Inbox) DeclineRest(ctx context.Context, p Principal, id CallID, via string) ([]*Question, error) {
+	if err := checkText("via", via); err != nil {
+		return nil, err
+	}
+	var list []*Question
+	err := in.update(ctx, p.Key(), func(w *work) error {
+		list = nil
+		c, err := w.call(id)
+		if err != nil {
+			return err
+		}
+		questions, err := w.asked(id)
+		if err != nil {
+			return err
+		}
+		for _, q := range questions {
+			if q.State.Closed() {
+				continue
+			}
+			if err := w.expireDue(c, q); err != nil {
+				return err
+			}
+			if q.State.Closed() {
+				continue
+			}
+			if err := w.answer(q, Answer{Action: Decline, Via: via}); err != nil {
+				return err
+			}
+			list = append(list, &q.Question)
+		}
+		return w.settle(c)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}

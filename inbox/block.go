@@ -1,0 +1,130 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// Block records that something else has to happen before the call goes on: a
+// sign-in, a server that is gone or has changed. A sent call may be blocked
+// only on an answer that proves that nothing ran (401, 403 with a challenge);
+// if the person wants it stopped it ends stopped.
+func (in *Inbox) Block(ctx context.Context, claim *Claim, reason, detail string) (*Call, error) {
+	if err := checkText("reason and detail", reason, detail); err != nil {
+		return nil, err
+	}
+	return in.with(ctx, claim, "block", claimedOrSent, func(w *work, c *callRecord) error {
+		if c.StopWanted {
+			return w.moveCall(c, Stopped, ReasonStopped, "You stopped it. "+c.unsent())
+		}
+		if c.asked() {
+			return &StateError{Call: c.ID, State: c.State, Op: "block after a held question"}
+		}
+		return w.moveCall(c, Blocked, reason, detail)
+	})
+}
+
+// BlockWaiting blocks all waiting calls of a server that was removed or has
+// changed. It returns how many it blocked.
+func (in *Inbox) BlockWaiting(ctx context.Context, server, reason, detail string) (int, error) {
+	if err := checkText("reason and detail", reason, detail); err != nil {
+		return 0, err
+	}
+	return in.each(ctx, server, Waiting, func(w *work, c *callRecord) (bool, error) {
+		return true, w.moveCall(c, Blocked, reason, detail)
+	})
+}
+
+// Unblock lets the server's blocked calls go on, of everybody, if their reason
+// is one of reasons or none is given. It returns how many went on.
+func (in *Inbox) Unblock(ctx context.Context, server string, reasons ...string) (int, error) {
+	return in.each(ctx, server, Blocked, func(w *work, c *callRecord) (bool, error) {
+		if len(reasons) > 0 && !slices.Contains(reasons, c.Reason) {
+			return false, nil
+		}
+		return true, w.unblock(c)
+	})
+}
+
+// UnblockFor is Unblock for the calls of one person, such as after their sign-in.
+func (in *Inbox) UnblockFor(ctx context.Context, p Principal, server string, reasons ...string) (int, error) {
+	n := 0
+	err := in.update(ctx, p.Key(), func(w *work) error {
+		n = 0
+		rows, err := w.tx.Calls(CallQuery{Server: server, States: []CallState{Blocked}})
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			c, err := w.call(row.ID)
+			if err != nil {
+				return err
+			}
+			if len(reasons) > 0 && !slices.Contains(reasons, c.Reason) {
+				continue
+			}
+			if err := w.unblock(c); err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+	return n, err
+}
+
+func (w *work) unblock(c *callRecord) error {
+	if w.passed(c.Deadline) {
+		return w.expireCall(c)
+	}
+	open, expired, err := w.tally(c)
+	switch {
+	case err != nil:
+		return err
+	case open > 0:
+		return w.moveCall(c, Waiting, "", "")
+	case expired && c.RoundSends == 0:
+		return w.moveCall(c, CallExpired, ReasonUnanswered, "Nobody answered in time. "+c.unsent())
+	}
+	return w.moveCall(c, Ready, "", "")
+}
+
+// each runs f on every call of a server that is in the state, each in its own
+// transaction, and counts for how many it reports true. A row that fails does
+// not keep it from the others.
+func (in *Inbox) each(ctx context.Context, server string, state CallState, f func(*work, *callRecord) (bool, error)) (int, error) {
+	const batch = 100
+	var faults []error
+	n := 0
+	for after := CallID(""); ; {
+		refs, err := in.store.Find(ctx, server, state, after, batch)
+		if err != nil {
+			return n, errors.Join(append(faults, err)...)
+		}
+		for _, ref := range refs {
+			counts := false
+			err := in.update(ctx, ref.Principal, func(w *work) error {
+				counts = false
+				c, err := w.call(ref.Call)
+				if err != nil || c.State != state {
+					return err
+				}
+				counts, err = f(w, c)
+				return err
+			})
+			if err != nil {
+				faults = append(faults, err)
+			} else if counts {
+				n++
+			}
+			after = ref.Call
+		}
+		if len(refs) < batch {
+			return n, errors.Join(faults...)
+		}
+		if err := ctx.Err(); err != nil {
+			return n, errors.Join(append(faults, err)...)
+		}
+	}
+}

@@ -1,0 +1,401 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Claim is the right to work on one call, until its lease ends. It carries the
+// fencing number of the claim: once another machine has the call, or the person
+// stopped it, every operation with the old claim is refused. A Claim is not
+// changed by its use and may be shared by goroutines.
+type Claim struct {
+	Call      CallID
+	Principal Principal
+	owner     string
+	fence     int64
+}
+
+// ClaimNext claims the call that has been ready longest, of these servers or,
+// with none, of all. ErrNothing says that there is none: hints and
+// [Inbox.Sweep] tell when to look again.
+func (in *Inbox) ClaimNext(ctx context.Context, servers []string) (*Claim, *Call, error) {
+	refs, err := in.store.Ready(ctx, servers, 32)
+	if err != nil {
+		return nil, nil, err
+	}
+	var faults []error
+	for _, ref := range refs {
+		claim, c, err := in.claim(ctx, ref.Principal, ref.Call)
+		switch {
+		case err == nil:
+			return claim, c, nil
+		case ctx.Err() != nil:
+			return nil, nil, ctx.Err()
+		case errors.Is(err, ErrState), errors.Is(err, ErrNotFound), errors.Is(err, ErrExpired):
+			// Another machine was faster, or the person stopped it.
+		default:
+			faults = append(faults, err) // one bad row must not keep the others waiting
+		}
+	}
+	return nil, nil, errors.Join(append(faults, ErrNothing)...)
+}
+
+// Claim claims a given call that is ready.
+func (in *Inbox) Claim(ctx context.Context, p Principal, id CallID) (*Claim, *Call, error) {
+	return in.claim(ctx, p.Key(), id)
+}
+
+func (in *Inbox) claim(ctx context.Context, key string, id CallID) (*Claim, *Call, error) {
+	var c *callRecord
+	var expired error
+	err := in.update(ctx, key, func(w *work) (err error) {
+		expired = nil
+		if c, err = w.call(id); err != nil {
+			return err
+		}
+		if err := w.expireDue(c, nil); err != nil {
+			return err
+		}
+		if c.State == CallExpired {
+			expired = ErrExpired
+			return nil
+		}
+		if c.State != Ready || w.now.Before(c.NotBefore) {
+			return &StateError{Call: id, State: c.State, Op: "claim"}
+		}
+		c.Fence++
+		c.Owner = in.owner
+		c.LeaseUntil = w.now.Add(in.options.Lease)
+		return w.moveCall(c, Claimed, "", "")
+	})
+	if err == nil {
+		err = expired
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return &Claim{Call: c.ID, Principal: c.Principal, owner: in.owner, fence: c.Fence}, &c.Call, nil
+}
+
+// with runs f in a write transaction on the claimed call and extends the lease
+// if the claim still has one afterwards.
+func (in *Inbox) with(ctx context.Context, claim *Claim, op string, states []CallState, f func(*work, *callRecord) error) (*Call, error) {
+	var c *callRecord
+	err := in.update(ctx, claim.Principal.Key(), func(w *work) (err error) {
+		if c, err = w.claimed(claim); err != nil {
+			return err
+		}
+		if !slices.Contains(states, c.State) {
+			return &StateError{Call: c.ID, State: c.State, Op: op}
+		}
+		if err := f(w, c); err != nil {
+			return err
+		}
+		if c.State == Claimed || c.State == Sent {
+			c.LeaseUntil = w.now.Add(in.options.Lease)
+			w.touchQuietly(c)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &c.Call, nil
+}
+
+// claimed returns the call if the claim still holds. A lease whose time has
+// passed still holds while nobody has acted on it: the fence decides, not the clock.
+func (w *work) claimed(claim *Claim) (*callRecord, error) {
+	c, err := w.call(claim.Call)
+	if err != nil {
+		return nil, err
+	}
+	if c.Fence != claim.fence {
+		return nil, ErrFenced
+	}
+	if c.Owner == claim.owner && (c.State == Claimed || c.State == Sent) {
+		return c, nil
+	}
+	switch c.State {
+	case Stopped:
+		return nil, ErrStopped
+	case CallExpired:
+		return nil, ErrExpired
+	}
+	return nil, ErrFenced
+}
+
+var (
+	onlyClaimed   = []CallState{Claimed}
+	onlySent      = []CallState{Sent}
+	claimedOrSent = []CallState{Claimed, Sent}
+)
+
+// Renew extends the lease and returns the call. Do it every third of
+// Options.Lease, and treat the claim as lost once a whole lease has passed
+// without a success.
+func (in *Inbox) Renew(ctx context.Context, claim *Claim) (*Call, error) {
+	return in.with(ctx, claim, "renew", claimedOrSent, func(*work, *callRecord) error { return nil })
+}
+
+// Release gives a claimed call back; nothing of it was sent.
+func (in *Inbox) Release(ctx context.Context, claim *Claim) error {
+	_, err := in.with(ctx, claim, "release", onlyClaimed, func(w *work, c *callRecord) error {
+		return w.moveCall(c, Ready, "", "")
+	})
+	return err
+}
+
+// Binding is what a call is bound to by its first send. Empty fields leave
+// what is stored.
+type Binding struct {
+	Era         Era
+	Endpoint    string
+	Fingerprint string // of the tool: name and input schema
+}
+
+// Mark commits that the request may leave. It is called before the first byte,
+// and the request is sent only if it returns no error. A call that has a
+// paused round is refused with ErrInvalid if the binding is another one than
+// it was parked with: block it then.
+func (in *Inbox) Mark(ctx context.Context, claim *Claim, b Binding) (*Call, error) {
+	if err := checkText("the binding", b.Endpoint, b.Fingerprint); err != nil {
+		return nil, err
+	}
+	if b.Era != "" && b.Era != Legacy && b.Era != Modern {
+		return nil, fmt.Errorf("%w: the era is legacy or modern", ErrInvalid)
+	}
+	expired := false
+	c, err := in.with(ctx, claim, "mark", onlyClaimed, func(w *work, c *callRecord) error {
+		if expired = w.passed(c.Deadline); expired {
+			return w.expireCall(c)
+		}
+		paused := c.Round > 0 || c.RequestState != ""
+		for _, part := range []struct{ stored, now *string }{
+			{(*string)(&c.Era), (*string)(&b.Era)}, {&c.Endpoint, &b.Endpoint}, {&c.Fingerprint, &b.Fingerprint},
+		} {
+			if *part.now == "" {
+				continue
+			}
+			if paused && *part.stored != "" && *part.stored != *part.now {
+				return fmt.Errorf("%w: the server has changed since the call was parked", ErrInvalid)
+			}
+			*part.stored = *part.now
+		}
+		c.Sends++
+		c.RoundSends++
+		c.Deaths, c.Delivered = 0, 0
+		return w.moveCall(c, Sent, "", "")
+	})
+	if err == nil && expired {
+		err = ErrExpired
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// asked reports whether the server called back during this send, which proves
+// that something ran.
+func (c *Call) asked() bool { return c.State == Sent && (c.Held || c.Delivered > 0) }
+
+// NothingRan makes a sent call ready again, on proof: no byte of the request
+// left, or the server does not know the session. If the person wants it
+// stopped it ends stopped.
+func (in *Inbox) NothingRan(ctx context.Context, claim *Claim, reason string) (*Call, error) {
+	if err := checkText("reason", reason); err != nil {
+		return nil, err
+	}
+	return in.with(ctx, claim, "send again", onlySent, func(w *work, c *callRecord) error {
+		if c.asked() {
+			return &StateError{Call: c.ID, State: c.State, Op: "send again after a held question"}
+		}
+		if c.StopWanted {
+			return w.moveCall(c, Stopped, ReasonStopped, "You stopped it. "+c.unsent())
+		}
+		return w.moveCall(c, Ready, reason, "")
+	})
+}
+
+// Again makes a sent call ready again because the server gave request state
+// without questions. At most Options.Rounds times in a row; then the call ends
+// failed with too_many_rounds.
+func (in *Inbox) Again(ctx context.Context, claim *Claim, requestState string, notBefore time.Time) (*Call, error) {
+	return in.with(ctx, claim, "send again", onlySent, func(w *work, c *callRecord) error {
+		switch {
+		case c.asked():
+			return &StateError{Call: c.ID, State: c.State, Op: "send again after a held question"}
+		case c.StopWanted:
+			return w.moveCall(c, Stopped, ReasonStopped, "You stopped it while the server was still at work.")
+		case len(requestState) > maxParams:
+			return w.moveCall(c, Failed, ReasonTooLarge, "The server sent more state than fits.")
+		case c.agains >= in.options.Rounds:
+			return w.moveCall(c, Failed, ReasonTooManyRounds, "The server asked to be called again too often.")
+		}
+		c.agains++
+		c.RequestState = requestState
+		// The answers have been taken: the next send carries none.
+		c.Round++
+		c.RoundSends, c.MarkedBefore = 0, false
+		if err := w.moveCall(c, Ready, "", ""); err != nil {
+			return err
+		}
+		c.NotBefore = notBefore.UTC().Truncate(time.Microsecond)
+		if notBefore.IsZero() {
+			c.NotBefore = time.Time{}
+		}
+		return nil
+	})
+}
+
+// Outcome is how a call ends.
+type Outcome struct {
+	State   CallState // Done, Failed or Lapsed; Stopped if stop was wanted; Interrupted for a held call of which no answer was delivered
+	Reason  string    // a stable code
+	Detail  string    // one plain sentence for people
+	Result  json.RawMessage
+	IsError bool // Result is a JSON-RPC error object
+}
+
+func (o *Outcome) check() error {
+	if len(o.Result) > maxResult {
+		return &LimitError{Reason: ReasonTooLarge, Limit: maxResult}
+	}
+	return checkText("reason and detail", o.Reason, o.Detail)
+}
+
+// Finish ends a call as the wire said. A claimed call, of which nothing was
+// sent, can only be failed.
+func (in *Inbox) Finish(ctx context.Context, claim *Claim, o Outcome) (*Call, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	return in.with(ctx, claim, "finish", claimedOrSent, func(w *work, c *callRecord) error {
+		allowed := false
+		switch o.State {
+		case Failed:
+			allowed = true
+		case Done, Lapsed:
+			allowed = c.State == Sent
+		case Stopped:
+			allowed = c.State == Sent && c.StopWanted
+		case Interrupted:
+			allowed = c.State == Sent && c.Held && c.Delivered == 0
+		}
+		if !allowed {
+			return &StateError{Call: c.ID, State: c.State, Op: "to end " + string(o.State)}
+		}
+		return w.finish(c, o)
+	})
+}
+
+func (w *work) finish(c *callRecord, o Outcome) error {
+	c.Result, c.IsError = append(json.RawMessage(nil), o.Result...), o.IsError
+	return w.moveCall(c, o.State, o.Reason, o.Detail)
+}
+
+// Uncertain records that no reply came and that nothing proves that nothing
+// ran. The claim stays good for [Inbox.LateReply] and [Inbox.Resend].
+func (in *Inbox) Uncertain(ctx context.Context, claim *Claim, detail string) (*Call, error) {
+	if err := checkText("detail", detail); err != nil {
+		return nil, err
+	}
+	return in.with(ctx, claim, "uncertain", onlySent, func(w *work, c *callRecord) error {
+		return w.lose(c, "no_reply", detail)
+	})
+}
+
+// lose makes a sent call uncertain.
+func (w *work) lose(c *callRecord, reason, detail string) error {
+	if c.StopWanted {
+		reason, detail = ReasonStopped, "You stopped it. It may have happened."
+	}
+	return w.moveCall(c, Uncertain, reason, detail)
+}
+
+// uncertain returns the call if it is uncertain since this claim.
+func (w *work) uncertain(claim *Claim, op string) (*callRecord, error) {
+	c, err := w.call(claim.Call)
+	if err != nil {
+		return nil, err
+	}
+	if c.Fence != claim.fence {
+		return nil, ErrFenced
+	}
+	if c.State != Uncertain {
+		return nil, &StateError{Call: c.ID, State: c.State, Op: op}
+	}
+	return c, nil
+}
+
+// Resend makes an uncertain call ready without asking the person, at most
+// three times per round. Only the host knows whether it may: the server
+// is trusted and the tool idempotent, or it keeps idempotency keys.
+func (in *Inbox) Resend(ctx context.Context, claim *Claim, notBefore time.Time) (*Call, error) {
+	var c *callRecord
+	err := in.update(ctx, claim.Principal.Key(), func(w *work) (err error) {
+		if c, err = w.uncertain(claim, "resend"); err != nil {
+			return err
+		}
+		if c.StopWanted || c.Delivered > 0 {
+			return &StateError{Call: c.ID, State: c.State, Op: "resend"}
+		}
+		if c.Resends >= maxResends {
+			return &LimitError{Reason: "too_many_resends", Limit: maxResends}
+		}
+		c.Resends++
+		if err := w.sendAgain(c); err != nil {
+			return err
+		}
+		if !notBefore.IsZero() {
+			c.NotBefore = notBefore.UTC().Truncate(time.Microsecond)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &c.Call, nil
+}
+
+// Reply is what came late: an outcome (Done or Failed), or questions.
+type Reply struct {
+	Outcome *Outcome
+	Asked   *Asked
+}
+
+// LateReply takes a reply that came after the call was given up as uncertain,
+// if it is still uncertain and nothing was sent since.
+func (in *Inbox) LateReply(ctx context.Context, claim *Claim, r Reply) (*Call, error) {
+	if (r.Outcome == nil) == (r.Asked == nil) {
+		return nil, fmt.Errorf("%w: a late reply is an outcome or questions", ErrInvalid)
+	}
+	if r.Outcome != nil {
+		if err := r.Outcome.check(); err != nil {
+			return nil, err
+		}
+		if s := r.Outcome.State; s != Done && s != Failed {
+			return nil, fmt.Errorf("%w: a late outcome is done or failed", ErrInvalid)
+		}
+	}
+	var c *callRecord
+	err := in.update(ctx, claim.Principal.Key(), func(w *work) (err error) {
+		if c, err = w.uncertain(claim, "late reply"); err != nil {
+			return err
+		}
+		if r.Outcome != nil {
+			return w.finish(c, *r.Outcome)
+		}
+		return w.park(c, *r.Asked)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &c.Call, nil
+}

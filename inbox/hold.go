@@ -1,0 +1,232 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Hold records a question that a legacy server asks on the open connection of
+// a sent call. A LimitError is answered to the server as an error with its
+// reason; with keeps_asking the call has also ended failed.
+func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Question, error) {
+	var q *questionRecord
+	var refused error
+	_, err := in.with(ctx, claim, "hold", onlySent, func(w *work, c *callRecord) (err error) {
+		refused = nil
+		if c.Era == Modern {
+			return fmt.Errorf("%w: a modern server asks with a result", ErrInvalid)
+		}
+		if c.StopWanted {
+			return ErrStopped
+		}
+		if q, err = w.newQuestion(c, n); err != nil {
+			return err
+		}
+		if q == nil {
+			return &LimitError{Reason: ReasonTooLarge, Limit: maxParams}
+		}
+		if c.rounds >= in.options.Rounds {
+			return &LimitError{Reason: ReasonTooManyRounds, Limit: in.options.Rounds}
+		}
+		before, err := w.asked(c.ID)
+		if err != nil {
+			return err
+		}
+		declined, earlier := history(before, &q.Question)
+		if declined >= 2 {
+			refused = &LimitError{Reason: ReasonKeepsAsking, Limit: 2}
+			return w.moveCall(c, Failed, ReasonKeepsAsking, "The server keeps asking what was declined before.")
+		}
+		over, err := w.overLimit(c, 1)
+		if err != nil {
+			return err
+		}
+		if over != nil {
+			return over
+		}
+		if err := w.suggest(c, q, earlier); err != nil {
+			return err
+		}
+		c.Era = Legacy
+		c.Round++ // each held question is answered alone
+		c.rounds++
+		q.Round, q.Held, q.send = c.Round, true, c.Sends
+		q.ExpiresAt = w.now.Add(in.options.HeldTime)
+		if !n.ExpiresAt.IsZero() {
+			q.ExpiresAt = n.ExpiresAt.UTC().Truncate(time.Microsecond)
+		}
+		c.Held = true
+		w.touch(c)
+		w.addQuestion(q)
+		return nil
+	})
+	if err == nil {
+		err = refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &q.Question, nil
+}
+
+// AwaitAnswer waits until the held question is closed, in whatever way, or its
+// time has passed: [Inbox.Deliver] says what to send. It does not extend the
+// lease: that goes on beside it.
+func (in *Inbox) AwaitAnswer(ctx context.Context, claim *Claim, id QuestionID) (*Question, error) {
+	var q *questionRecord
+	key := claim.Principal.Key()
+	err := in.await(ctx, key, func() (closed bool, err error) {
+		err = in.view(ctx, key, func(w *work) error {
+			if _, err := w.claimed(claim); err != nil {
+				return err
+			}
+			var err error
+			if q, err = w.heldQuestion(claim, id); err != nil {
+				return err
+			}
+			closed = q.State.Closed() || w.passed(q.ExpiresAt)
+			return nil
+		})
+		return closed, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &q.Question, nil
+}
+
+// AwaitStop waits until the person wants the call stopped: it returns nil if
+// the machine should close the connection, ErrStopped if the call is stopped
+// already, ErrFenced if the claim was lost.
+func (in *Inbox) AwaitStop(ctx context.Context, claim *Claim) error {
+	key := claim.Principal.Key()
+	return in.await(ctx, key, func() (wanted bool, err error) {
+		err = in.view(ctx, key, func(w *work) error {
+			c, err := w.claimed(claim)
+			if err == nil {
+				wanted = c.StopWanted
+			}
+			return err
+		})
+		return wanted, err
+	})
+}
+
+func (w *work) heldQuestion(claim *Claim, id QuestionID) (*questionRecord, error) {
+	q, err := w.question(id)
+	if err != nil {
+		return nil, err
+	}
+	if q.Call != claim.Call {
+		return nil, ErrNotFound
+	}
+	return q, nil
+}
+
+// Deliver commits that the answer to a held question may leave, and returns
+// it: it is called before the first byte. An expired question is answered with
+// cancel. ErrOpen says that the answer was taken back, so await it again;
+// ErrClosed that the question was withdrawn and nothing is delivered.
+func (in *Inbox) Deliver(ctx context.Context, claim *Claim, id QuestionID) (*Answer, error) {
+	var q *questionRecord
+	_, err := in.with(ctx, claim, "deliver", onlySent, func(w *work, c *callRecord) (err error) {
+		if c.StopWanted {
+			return ErrStopped
+		}
+		if q, err = w.heldQuestion(claim, id); err != nil {
+			return err
+		}
+		if !q.State.Closed() && w.passed(q.ExpiresAt) {
+			if err := w.closeQuestion(q, Expired, ByExpiry); err != nil {
+				return err
+			}
+		}
+		switch {
+		case !q.State.Closed():
+			return ErrOpen
+		case q.State == Withdrawn, q.Delivery == Dropped:
+			return q.closed()
+		case q.Delivery != Undelivered:
+			return &StateError{Call: c.ID, State: c.State, Op: "to deliver an answer twice"}
+		}
+		q.Delivery = Marked
+		w.touchQuestion(q)
+		c.Delivered++
+		w.touch(c)
+		return w.holdings(c)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return q.outcome(), nil
+}
+
+// Delivered records that the answer was written.
+func (in *Inbox) Delivered(ctx context.Context, claim *Claim, id QuestionID) error {
+	_, err := in.with(ctx, claim, "delivered", onlySent, func(w *work, c *callRecord) error {
+		q, err := w.heldQuestion(claim, id)
+		if err != nil {
+			return err
+		}
+		switch q.Delivery {
+		case Delivered:
+			return nil
+		case Marked:
+			q.Delivery = Delivered
+			w.touchQuestion(q)
+			return nil
+		}
+		return &StateError{Call: c.ID, State: c.State, Op: "delivered without a mark"}
+	})
+	return err
+}
+
+// Withdraw records that the server cancelled its question. An answer that was
+// given and not yet marked is dropped; the note says why, in one plain sentence.
+func (in *Inbox) Withdraw(ctx context.Context, claim *Claim, id QuestionID, note string) error {
+	if err := checkText("note", note); err != nil {
+		return err
+	}
+	_, err := in.with(ctx, claim, "withdraw", onlySent, func(w *work, c *callRecord) error {
+		q, err := w.heldQuestion(claim, id)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !q.State.Closed():
+			if err := w.closeQuestion(q, Withdrawn, ByServer); err != nil {
+				return err
+			}
+		case q.State != Withdrawn && q.Delivery == Undelivered:
+			q.Delivery = Dropped
+			w.touchQuestion(q)
+		default:
+			return nil // too late to matter
+		}
+		if note != "" {
+			q.Note = note
+		}
+		return w.holdings(c)
+	})
+	return err
+}
+
+// holdings sets Held: whether the server still waits for an answer.
+func (w *work) holdings(c *callRecord) error {
+	questions, err := w.asked(c.ID)
+	if err != nil {
+		return err
+	}
+	held := false // only called while the call is sent
+	for _, q := range questions {
+		if q.Held && q.send == c.Sends && q.State != Withdrawn && q.Delivery == Undelivered {
+			held = true
+		}
+	}
+	if held != c.Held {
+		c.Held = held
+		w.touch(c)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package inbox
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/parley-mcp/parley/internal/seal"
+)
+
+// Options of an [Inbox]; zero fields are the defaults.
+type Options struct {
+	Notifier Notifier // default: one of this process
+
+	// Owner is the id of this machine. If it is stable over restarts, Recover
+	// can end the leases of an earlier life at once. Default: a random one.
+	Owner string
+
+	Lease time.Duration // of a claim, between renewals; default 30 s
+	Poll  time.Duration // how often waiting operations look without a hint; default 5 s
+
+	QuestionTime time.Duration // a parked question without expiresAt; default 7 days
+	HeldTime     time.Duration // a held question without expiresAt; default 1 hour
+	BlockedTime  time.Duration // a blocked call; default 7 days
+
+	OpenQuestions      int // per server and person; default 20
+	QuestionsPerMinute int // per server and person; default 10
+	Rounds             int // per call; default 25
+	Events             int // kept per person; default 10 000
+
+	Log *slog.Logger // what no caller is told, such as hints that were not sent; default: nowhere
+}
+
+const (
+	maxDeaths  = 8 // claims in a row whose owner died
+	maxResends = 3 // sends without a person's decision after an uncertain one
+	keyTime    = 24 * time.Hour
+)
+
+// Inbox holds the rules of calls, questions and answers over a store. It is
+// safe for concurrent use, and any number of them may work on one store.
+type Inbox struct {
+	store    Store
+	ring     *seal.Ring
+	notifier Notifier
+	options  Options
+	machine  string // prefix of owner
+	owner    string // machine and incarnation
+	log      *slog.Logger
+}
+
+// New returns an inbox over store. The ring seals what people, servers and
+// models wrote; every machine on the store needs the same keys.
+func New(store Store, ring *seal.Ring, options *Options) *Inbox {
+	in := &Inbox{store: store, ring: ring}
+	if options != nil {
+		in.options = *options
+	}
+	o := &in.options
+	if o.Owner == "" {
+		o.Owner = randomID("")
+	}
+	orTime(&o.Lease, 30*time.Second)
+	orTime(&o.Poll, 5*time.Second)
+	orTime(&o.QuestionTime, 7*24*time.Hour)
+	orTime(&o.HeldTime, time.Hour)
+	orTime(&o.BlockedTime, 7*24*time.Hour)
+	orInt(&o.OpenQuestions, 20)
+	orInt(&o.QuestionsPerMinute, 10)
+	orInt(&o.Rounds, 25)
+	orInt(&o.Events, 10_000)
+	in.notifier = o.Notifier
+	if in.notifier == nil {
+		in.notifier = NewLocal()
+	}
+	in.log = o.Log
+	if in.log == nil {
+		in.log = slog.New(slog.DiscardHandler)
+	}
+	in.machine = url.PathEscape(o.Owner) + "/"
+	in.owner = in.machine + randomID("")
+	return in
+}
+
+func orTime(field *time.Duration, standard time.Duration) {
+	if *field <= 0 {
+		*field = standard
+	}
+}
+
+func orInt(field *int, standard int) {
+	if *field <= 0 {
+		*field = standard
+	}
+}
+
+// randomID is prefix and 128 random bits.
+func randomID(prefix string) string {
+	var bits [16]byte
+	rand.Read(bits[:]) // never fails
+	return prefix + base64.RawURLEncoding.EncodeToString(bits[:])
+}
+
+// Subscribe delivers the hints of one person until ctx ends. See [Notifier]:
+// hints may be lost, so also look now and then.
+func (in *Inbox) Subscribe(ctx context.Context, p Principal) (<-chan Hint, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	return in.notifier.Subscribe(ctx, p.Key())
+}
+
+// SubscribeAll delivers the hints of everybody until ctx ends. It is for
+// machines that look for calls to claim.
+func (in *Inbox) SubscribeAll(ctx context.Context) (<-chan Hint, error) {
+	return in.notifier.Subscribe(ctx, "")
+}
+
+// await runs look at once, after each hint of the principal and at least every
+// Options.Poll, until it reports true or fails.
+func (in *Inbox) await(ctx context.Context, key string, look func() (bool, error)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hints, err := in.notifier.Subscribe(ctx, key) // before the first look, so that none is missed
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		in.log.Warn("inbox: no hints, polling only", "err", err)
+		hints = nil
+	}
+	timer := time.NewTimer(in.options.Poll)
+	defer timer.Stop()
+	for {
+		done, err := look()
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case _, ok := <-hints:
+			if !ok {
+				hints = nil
+			}
+		case <-timer.C:
+		}
+		timer.Reset(in.options.Poll)
+	}
+}

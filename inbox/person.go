@@ -1,0 +1,342 @@
+package inbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Sizes that no call, question or answer goes beyond.
+const (
+	maxArguments = 1 << 20
+	maxParams    = 1 << 20
+	maxContent   = 256 << 10
+	maxResult    = 32 << 20
+	maxText      = 4 << 10 // ids, names, reasons
+	maxPage      = 500
+)
+
+// Compose records a call that may be sent. The caller has decided that it may:
+// a call that the person composed is its own approval, and one of a model has
+// passed the policy.
+func (in *Inbox) Compose(ctx context.Context, p Principal, n NewCall) (*Call, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if n.Actor == "" {
+		n.Actor = Person
+	}
+	if err := n.check(); err != nil {
+		return nil, err
+	}
+	var made *callRecord
+	err := in.update(ctx, p.Key(), func(w *work) error {
+		key, before, err := w.remembered("compose", n.Key, n.fields()...)
+		if err != nil {
+			return err
+		}
+		if before != "" {
+			made, err = w.call(CallID(before))
+			return err
+		}
+		if made, err = w.compose(n, ""); err != nil {
+			return err
+		}
+		return w.remember(key, string(made.ID))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &made.Call, nil
+}
+
+// checkText bounds texts that no rule reads.
+func checkText(name string, texts ...string) error {
+	for _, text := range texts {
+		if len(text) > maxText {
+			return fmt.Errorf("%w: %s is longer than %d bytes", ErrInvalid, name, maxText)
+		}
+	}
+	return nil
+}
+
+func (n *NewCall) check() error {
+	for _, field := range []struct{ name, value string }{
+		{"conversation", n.Conversation}, {"server", n.Server}, {"endpoint", n.Endpoint},
+		{"fingerprint", n.Fingerprint}, {"method", n.Method}, {"name", n.Name}, {"key", n.Key},
+		{"client", n.Origin.Client}, {"surface", n.Origin.Surface},
+	} {
+		if err := checkText(field.name, field.value); err != nil {
+			return err
+		}
+	}
+	switch {
+	case n.Server == "":
+		return fmt.Errorf("%w: a call needs a server", ErrInvalid)
+	case n.Method == "":
+		return fmt.Errorf("%w: a call needs a method", ErrInvalid)
+	case n.Actor != Person && n.Actor != Model:
+		return fmt.Errorf("%w: the actor is a person or a model", ErrInvalid)
+	case n.Era != "" && n.Era != Legacy && n.Era != Modern:
+		return fmt.Errorf("%w: the era is legacy or modern", ErrInvalid)
+	case len(n.Arguments) > maxArguments:
+		return &LimitError{Reason: ReasonTooLarge, Limit: maxArguments}
+	case len(n.Arguments) > 0 && !json.Valid(n.Arguments):
+		return fmt.Errorf("%w: the arguments are not JSON", ErrInvalid)
+	}
+	return nil
+}
+
+func (n *NewCall) fields() []string {
+	return []string{n.Conversation, string(n.Actor), n.Server, n.Method, n.Name, string(n.Arguments)}
+}
+
+func (w *work) compose(n NewCall, replaces CallID) (*callRecord, error) {
+	c := &callRecord{Call: Call{
+		ID: CallID(randomID("c_")), Principal: w.principal, Conversation: n.Conversation,
+		Actor: n.Actor, Origin: n.Origin, Server: n.Server, Endpoint: n.Endpoint,
+		Fingerprint: n.Fingerprint, Era: n.Era, Method: n.Method, Name: n.Name,
+		Arguments: slices.Clone(n.Arguments), State: CallNew, Created: w.now,
+		Replaces: replaces, IdempotencyKey: randomID("i_"),
+	}}
+	w.calls[c.ID] = c
+	return c, w.moveCall(c, Ready, "", "")
+}
+
+// remembered looks for an idempotency key. It returns the memory to store the
+// result with, or the result of the first time.
+func (w *work) remembered(op, key string, request ...string) (memory, string, error) {
+	if key == "" {
+		return memory{}, "", nil
+	}
+	if err := checkText("the key", key); err != nil {
+		return memory{}, "", err
+	}
+	text, err := json.Marshal(request)
+	if err != nil {
+		return memory{}, "", err
+	}
+	sum := sha256.Sum256(text)
+	m := memory{key: op + ":" + key, Digest: sum[:]}
+	stored, err := w.tx.Remembered(m.key)
+	if errors.Is(err, ErrNotFound) {
+		return m, "", nil
+	}
+	if err != nil {
+		return memory{}, "", err
+	}
+	var before memory
+	if err := json.Unmarshal(stored, &before); err != nil {
+		return memory{}, "", fmt.Errorf("inbox: a remembered key is damaged: %w", err)
+	}
+	if string(before.Digest) != string(m.Digest) {
+		return memory{}, "", ErrKeyReused
+	}
+	return m, before.Result, nil
+}
+
+// memory is what is stored for an idempotency key: a digest of the request,
+// never the request, and the id of what it made.
+type memory struct {
+	key    string
+	Digest []byte `json:"digest"`
+	Result string `json:"result"`
+}
+
+func (w *work) remember(m memory, result string) error {
+	if m.key == "" {
+		return nil
+	}
+	m.Result = result
+	value, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return w.tx.Remember(m.key, value, w.now.Add(keyTime))
+}
+
+// Call returns one of the person's calls.
+func (in *Inbox) Call(ctx context.Context, p Principal, id CallID) (*Call, error) {
+	var c *callRecord
+	err := in.view(ctx, p.Key(), func(w *work) (err error) {
+		c, err = w.call(id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &c.Call, nil
+}
+
+// Question returns one of the person's questions.
+func (in *Inbox) Question(ctx context.Context, p Principal, id QuestionID) (*Question, error) {
+	var q *questionRecord
+	err := in.view(ctx, p.Key(), func(w *work) (err error) {
+		q, err = w.question(id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &q.Question, nil
+}
+
+// CallFilter selects calls; zero fields do not select.
+type CallFilter struct {
+	Conversation string
+	Server       string
+	States       []CallState
+	Before       int64 // the Seq of the last call of the page before
+	Limit        int   // default 100, at most 500
+}
+
+// Calls lists the person's calls, newest first. The next page is the one
+// before the Seq of the last call; calls that are composed meanwhile do not
+// move the pages.
+func (in *Inbox) Calls(ctx context.Context, p Principal, f CallFilter) ([]*Call, error) {
+	list := []*Call{}
+	err := in.view(ctx, p.Key(), func(w *work) error {
+		list = list[:0]
+		rows, err := w.tx.Calls(CallQuery{
+			Conversation: f.Conversation, Server: f.Server, States: f.States,
+			Before: f.Before, Limit: pageSize(f.Limit),
+		})
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			c, err := w.openCall(row)
+			if err != nil {
+				return err
+			}
+			list = append(list, &c.Call)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// QuestionFilter selects questions; zero fields do not select.
+type QuestionFilter struct {
+	Call         CallID
+	Conversation string
+	Server       string
+	States       []QuestionState
+	Before       int64 // the Seq of the last question of the page before
+	Limit        int   // default 100, at most 500
+}
+
+// Questions lists the person's questions, newest first, in pages like [Inbox.Calls].
+func (in *Inbox) Questions(ctx context.Context, p Principal, f QuestionFilter) ([]*Question, error) {
+	list := []*Question{}
+	err := in.view(ctx, p.Key(), func(w *work) error {
+		list = list[:0]
+		rows, err := w.tx.Questions(QuestionQuery{
+			Call: f.Call, Conversation: f.Conversation, Server: f.Server, States: f.States,
+			Before: f.Before, Limit: pageSize(f.Limit),
+		})
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			q, err := w.openQuestion(row)
+			if err != nil {
+				return err
+			}
+			list = append(list, &q.Question)
+		}
+		return nil
+	})
+	return list, err
+}
+
+func pageSize(limit int) int {
+	if limit <= 0 {
+		return 100
+	}
+	return min(limit, maxPage)
+}
+
+// Conversation returns the newest 500 calls and questions of a conversation,
+// oldest first, from one snapshot, and the number of the last event that the
+// snapshot contains. A conversation that nobody used is empty.
+func (in *Inbox) Conversation(ctx context.Context, p Principal, conversation string) (calls []*Call, questions []*Question, event int64, err error) {
+	err = in.view(ctx, p.Key(), func(w *work) error {
+		calls, questions = nil, nil
+		callRows, err := w.tx.Calls(CallQuery{Conversation: conversation, Limit: maxPage})
+		if err != nil {
+			return err
+		}
+		for _, row := range slices.Backward(callRows) {
+			c, err := w.openCall(row)
+			if err != nil {
+				return err
+			}
+			calls = append(calls, &c.Call)
+		}
+		questionRows, err := w.tx.Questions(QuestionQuery{Conversation: conversation, Limit: maxPage})
+		if err != nil {
+			return err
+		}
+		for _, row := range slices.Backward(questionRows) {
+			q, err := w.openQuestion(row)
+			if err != nil {
+				return err
+			}
+			questions = append(questions, &q.Question)
+		}
+		_, event, err = w.tx.EventBounds()
+		return err
+	})
+	return calls, questions, event, err
+}
+
+// Wait returns the call as soon as its version is higher than since, or at
+// once if it has ended: an ended call does not change any more.
+func (in *Inbox) Wait(ctx context.Context, p Principal, id CallID, since int64) (*Call, error) {
+	var c *Call
+	err := in.await(ctx, p.Key(), func() (bool, error) {
+		var err error
+		if c, err = in.Call(ctx, p, id); err != nil {
+			return false, err
+		}
+		return c.Version > since || c.State.Ended(), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Events lists the person's events after the given number, in order, at most
+// limit (default 100, at most 500). ErrReset says that some of them are gone,
+// or that the number is from another store: read everything anew and go on
+// from [Inbox.LastEvent].
+func (in *Inbox) Events(ctx context.Context, p Principal, after int64, limit int) ([]Event, error) {
+	var events []Event
+	err := in.view(ctx, p.Key(), func(w *work) error {
+		first, last, err := w.tx.EventBounds()
+		if err != nil {
+			return err
+		}
+		if after < first-1 || after > last {
+			return ErrReset
+		}
+		events, err = w.tx.Events(after, pageSize(limit))
+		return err
+	})
+	return events, err
+}
+
+// LastEvent returns the number of the person's latest event, 0 if there is none.
+func (in *Inbox) LastEvent(ctx context.Context, p Principal) (int64, error) {
+	var last int64
+	err := in.view(ctx, p.Key(), func(w *work) (err error) {
+		_, last, err = w.tx.EventBounds()
+		return err
+	})
+	return last, err
+}

@@ -1,0 +1,276 @@
+package inbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Rows in a store have a part that is read as it is (states, times, counts) and
+// a sealed part: everything that a person, a server or a model wrote. The seal
+// is bound to the principal and the row, so a sealed part that is moved to
+// another row does not open.
+const (
+	callPurpose     = "inbox call"
+	questionPurpose = "inbox question"
+)
+
+// micros is a time as it is stored: UTC, to the microsecond, 0 for the zero time.
+type micros int64
+
+func toMicros(t time.Time) micros {
+	if t.IsZero() {
+		return 0
+	}
+	return micros(t.UnixMicro())
+}
+
+func (m micros) time() time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(m)).UTC()
+}
+
+// callDetail is the readable part of a call's row.
+type callDetail struct {
+	Actor        Actor  `json:"actor,omitempty"`
+	Surface      string `json:"surface,omitempty"`
+	Era          Era    `json:"era,omitempty"`
+	Method       string `json:"method,omitempty"`
+	Reason       string `json:"reason,omitempty"`
+	Held         bool   `json:"held,omitempty"`
+	Round        int    `json:"round,omitempty"`
+	Rounds       int    `json:"rounds,omitempty"`
+	Agains       int    `json:"agains,omitempty"`
+	LeaseUntil   micros `json:"lease_until,omitempty"`
+	Fence        int64  `json:"fence,omitempty"`
+	Deaths       int    `json:"deaths,omitempty"`
+	Sends        int    `json:"sends,omitempty"`
+	Resends      int    `json:"resends,omitempty"`
+	Delivered    int    `json:"delivered,omitempty"`
+	RoundSends   int    `json:"round_sends,omitempty"`
+	MarkedBefore bool   `json:"marked_before,omitempty"`
+	StopWanted   bool   `json:"stop_wanted,omitempty"`
+	Deadline     micros `json:"deadline,omitempty"`
+	ExpiresAt    micros `json:"expires_at,omitempty"`
+	IsError      bool   `json:"is_error,omitempty"`
+	Replaces     CallID `json:"replaces,omitempty"`
+	ReplacedBy   CallID `json:"replaced_by,omitempty"`
+}
+
+// callContent is the sealed part. Raw JSON is []byte: encoding/json would
+// rewrite a RawMessage, and it has to stay as it came.
+type callContent struct {
+	Client         string `json:"client,omitempty"`
+	Endpoint       string `json:"endpoint,omitempty"`
+	Fingerprint    string `json:"fingerprint,omitempty"`
+	Name           string `json:"name,omitempty"`
+	Arguments      []byte `json:"arguments,omitempty"`
+	Detail         string `json:"detail,omitempty"`
+	RequestState   string `json:"request_state,omitempty"`
+	Result         []byte `json:"result,omitempty"`
+	IdempotencyKey string `json:"idempotency_key,omitempty"`
+}
+
+type questionDetail struct {
+	Mode      Mode     `json:"mode"`
+	Round     int      `json:"round"`
+	Position  int      `json:"position,omitempty"`
+	Asked     int      `json:"asked,omitempty"`
+	Held      bool     `json:"held,omitempty"`
+	Send      int      `json:"send,omitempty"`
+	ClosedBy  Closer   `json:"closed_by,omitempty"`
+	Delivery  Delivery `json:"delivery,omitempty"`
+	ExpiresAt micros   `json:"expires_at"`
+	Action    Action   `json:"action,omitempty"`
+	At        micros   `json:"at,omitempty"`
+	Via       string   `json:"via,omitempty"`
+	Assurance string   `json:"assurance,omitempty"`
+}
+
+type questionContent struct {
+	Key       string `json:"key,omitempty"`
+	Digest    string `json:"digest,omitempty"`
+	Message   string `json:"message,omitempty"`
+	Params    []byte `json:"params,omitempty"`
+	URL       string `json:"url,omitempty"`
+	Content   []byte `json:"content,omitempty"`
+	Suggested []byte `json:"suggested,omitempty"`
+	Note      string `json:"note,omitempty"`
+}
+
+// callRecord is a call inside a transaction.
+type callRecord struct {
+	Call
+	rounds int // rounds that count against Options.Rounds
+	agains int // sends in a row that brought neither an end nor a question
+
+	sealed, plain []byte // the content as it was read, so that it is sealed anew only if it changed
+	dirty         dirt
+}
+
+type questionRecord struct {
+	Question
+	send int // held: the Sends of the call when it was asked
+
+	sealed, plain []byte
+	dirty         dirt
+}
+
+type dirt int
+
+const (
+	clean dirt = iota
+	quiet      // to be stored, but nothing that a person can see
+	seen       // a new version, an event, a hint
+)
+
+func (w *work) openCall(row *CallRow) (*callRecord, error) {
+	var detail callDetail
+	if err := json.Unmarshal(row.Detail, &detail); err != nil {
+		return nil, fmt.Errorf("inbox: call %s: its row is damaged", row.ID)
+	}
+	plain, err := w.in.ring.Open(callPurpose, []string{w.key, string(row.ID)}, row.Content)
+	if err != nil {
+		return nil, fmt.Errorf("inbox: call %s: %w", row.ID, err)
+	}
+	var content callContent
+	if err := json.Unmarshal(plain, &content); err != nil {
+		return nil, fmt.Errorf("inbox: call %s: its content is damaged", row.ID)
+	}
+	return &callRecord{
+		Call: Call{
+			ID: row.ID, Seq: row.Seq, Principal: w.principal, Conversation: row.Conversation,
+			Actor: detail.Actor, Origin: Origin{Client: content.Client, Surface: detail.Surface},
+			Server: row.Server, Endpoint: content.Endpoint, Fingerprint: content.Fingerprint,
+			Era: detail.Era, Method: detail.Method, Name: content.Name, Arguments: content.Arguments,
+			State: row.State, Reason: detail.Reason, Detail: content.Detail, Held: detail.Held,
+			Version: row.Version, Round: detail.Round, RequestState: content.RequestState,
+			Owner: row.Owner, LeaseUntil: detail.LeaseUntil.time(), Fence: detail.Fence, Deaths: detail.Deaths,
+			Sends: detail.Sends, Resends: detail.Resends, Delivered: detail.Delivered,
+			RoundSends: detail.RoundSends, MarkedBefore: detail.MarkedBefore, StopWanted: detail.StopWanted,
+			NotBefore: row.NotBefore, Deadline: detail.Deadline.time(), ExpiresAt: detail.ExpiresAt.time(),
+			Created: row.Created, Updated: row.Updated, Ended: row.Ended,
+			Result: content.Result, IsError: detail.IsError,
+			Replaces: detail.Replaces, ReplacedBy: detail.ReplacedBy, IdempotencyKey: content.IdempotencyKey,
+		},
+		rounds: detail.Rounds, agains: detail.Agains,
+		sealed: row.Content, plain: plain,
+	}, nil
+}
+
+func (w *work) callRow(c *callRecord) (*CallRow, error) {
+	detail, err := json.Marshal(callDetail{
+		Actor: c.Actor, Surface: c.Origin.Surface, Era: c.Era, Method: c.Method, Reason: c.Reason,
+		Held: c.Held, Round: c.Round, Rounds: c.rounds, Agains: c.agains,
+		LeaseUntil: toMicros(c.LeaseUntil), Fence: c.Fence, Deaths: c.Deaths,
+		Sends: c.Sends, Resends: c.Resends, Delivered: c.Delivered, RoundSends: c.RoundSends,
+		MarkedBefore: c.MarkedBefore, StopWanted: c.StopWanted,
+		Deadline: toMicros(c.Deadline), ExpiresAt: toMicros(c.ExpiresAt),
+		IsError: c.IsError, Replaces: c.Replaces, ReplacedBy: c.ReplacedBy,
+	})
+	if err != nil {
+		return nil, err
+	}
+	plain, err := json.Marshal(callContent{
+		Client: c.Origin.Client, Endpoint: c.Endpoint, Fingerprint: c.Fingerprint, Name: c.Name,
+		Arguments: c.Arguments, Detail: c.Detail, RequestState: c.RequestState, Result: c.Result,
+		IdempotencyKey: c.IdempotencyKey,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.sealed == nil || !bytes.Equal(plain, c.plain) {
+		c.sealed, c.plain = w.in.ring.Seal(callPurpose, []string{w.key, string(c.ID)}, plain), plain
+	}
+	return &CallRow{
+		ID: c.ID, Seq: c.Seq, Conversation: c.Conversation, Server: c.Server, State: c.State,
+		Version: c.Version, Owner: c.Owner, Due: c.due(), NotBefore: c.NotBefore,
+		Created: c.Created, Updated: c.Updated, Ended: c.Ended,
+		Detail: detail, Content: c.sealed,
+	}, nil
+}
+
+// due is when a sweep has to look at the call.
+func (c *callRecord) due() time.Time {
+	switch c.State {
+	case Claimed, Sent:
+		return c.LeaseUntil
+	case Ready, Blocked:
+		return c.ExpiresAt
+	case Waiting:
+		return c.Deadline // without one its questions expire one by one
+	}
+	return time.Time{}
+}
+
+func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
+	var detail questionDetail
+	if err := json.Unmarshal(row.Detail, &detail); err != nil {
+		return nil, fmt.Errorf("inbox: question %s: its row is damaged", row.ID)
+	}
+	plain, err := w.in.ring.Open(questionPurpose, []string{w.key, string(row.ID)}, row.Content)
+	if err != nil {
+		return nil, fmt.Errorf("inbox: question %s: %w", row.ID, err)
+	}
+	var content questionContent
+	if err := json.Unmarshal(plain, &content); err != nil {
+		return nil, fmt.Errorf("inbox: question %s: its content is damaged", row.ID)
+	}
+	q := &questionRecord{
+		Question: Question{
+			ID: row.ID, Seq: row.Seq, Call: row.Call, Principal: w.principal,
+			Conversation: row.Conversation, Server: row.Server,
+			Key: content.Key, Digest: content.Digest, Mode: detail.Mode, Message: content.Message,
+			Params: content.Params, URL: content.URL, Round: detail.Round, Position: detail.Position,
+			Asked: detail.Asked, Held: detail.Held, State: row.State, ClosedBy: detail.ClosedBy, Delivery: detail.Delivery,
+			Suggested: content.Suggested, Note: content.Note, Version: row.Version,
+			Created: row.Created, ExpiresAt: detail.ExpiresAt.time(), Closed: row.Closed,
+		},
+		send: detail.Send, sealed: row.Content, plain: plain,
+	}
+	if detail.Action != "" {
+		q.Answer = &Answer{
+			Action: detail.Action, Content: content.Content, At: detail.At.time(),
+			By: w.principal, Via: detail.Via, Assurance: detail.Assurance,
+		}
+	}
+	return q, nil
+}
+
+func (w *work) questionRow(q *questionRecord) (*QuestionRow, error) {
+	d := questionDetail{
+		Mode: q.Mode, Round: q.Round, Position: q.Position, Asked: q.Asked,
+		Held: q.Held, Send: q.send, ClosedBy: q.ClosedBy, Delivery: q.Delivery, ExpiresAt: toMicros(q.ExpiresAt),
+	}
+	s := questionContent{
+		Key: q.Key, Digest: q.Digest, Message: q.Message, Params: q.Params, URL: q.URL,
+		Suggested: q.Suggested, Note: q.Note,
+	}
+	if a := q.Answer; a != nil {
+		d.Action, d.At, d.Via, d.Assurance = a.Action, toMicros(a.At), a.Via, a.Assurance
+		s.Content = a.Content
+	}
+	detail, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	if q.sealed == nil || !bytes.Equal(plain, q.plain) {
+		q.sealed, q.plain = w.in.ring.Seal(questionPurpose, []string{w.key, string(q.ID)}, plain), plain
+	}
+	row := &QuestionRow{
+		ID: q.ID, Seq: q.Seq, Call: q.Call, Conversation: q.Conversation, Server: q.Server,
+		State: q.State, Version: q.Version, Created: q.Created, Closed: q.Closed,
+		Detail: detail, Content: q.sealed,
+	}
+	if !q.State.Closed() {
+		row.Due = q.ExpiresAt
+	}
+	return row, nil
+}

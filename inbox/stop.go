@@ -1,0 +1,172 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Stop stops a call. Until the mark it wins at once, also on a held call of
+// which no answer was delivered. After the mark the wish is recorded
+// (StopWanted): its machine closes the connection and the wire decides.
+// Stopping what is stopped changes nothing; other ends, and uncertain calls,
+// are a [StateError].
+func (in *Inbox) Stop(ctx context.Context, p Principal, id CallID) (*Call, error) {
+	var c *callRecord
+	err := in.update(ctx, p.Key(), func(w *work) (err error) {
+		if c, err = w.call(id); err != nil {
+			return err
+		}
+		switch {
+		case c.State == Stopped:
+			return nil
+		case c.State.Ended(), c.State == Uncertain:
+			return &StateError{Call: id, State: c.State, Op: "stop"}
+		case c.State != Sent, c.Held && c.Delivered == 0:
+			return w.moveCall(c, Stopped, ReasonStopped, "You stopped it. "+c.unsent())
+		case c.StopWanted:
+			return nil
+		}
+		c.StopWanted = true
+		w.touch(c)
+		return w.withdrawOpen(c, ByStop)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &c.Call, nil
+}
+
+// unsent says what certainly did not leave the machine.
+func (c *callRecord) unsent() string {
+	switch {
+	case c.MarkedBefore:
+		return "It was not sent again; the earlier send may have happened."
+	case c.State == Sent:
+		return "No answer was delivered."
+	case c.Round > 0:
+		return "No answer was sent."
+	}
+	return "Nothing was sent."
+}
+
+// withdrawOpen closes the open questions of a call that goes on.
+func (w *work) withdrawOpen(c *callRecord, by Closer) error {
+	questions, err := w.asked(c.ID)
+	if err != nil {
+		return err
+	}
+	for _, q := range questions {
+		if q.State.Closed() {
+			continue
+		}
+		if err := w.closeQuestion(q, Withdrawn, by); err != nil {
+			return err
+		}
+	}
+	return w.holdings(c)
+}
+
+// Resolution is what a person decides about an uncertain call.
+type Resolution string
+
+const (
+	SendAgain  Resolution = "send_again"  // with the same idempotency key
+	ItHappened Resolution = "it_happened" // the person has seen that it did
+	GiveUp     Resolution = "give_up"
+)
+
+// Resolve decides an uncertain call. Sending again a call of which held
+// answers were delivered means running it again from the top, since its open
+// connection is gone: the call then ends failed with the reason run_again and
+// the new call is returned.
+func (in *Inbox) Resolve(ctx context.Context, p Principal, id CallID, how Resolution) (*Call, error) {
+	var c *callRecord
+	err := in.update(ctx, p.Key(), func(w *work) (err error) {
+		if c, err = w.call(id); err != nil {
+			return err
+		}
+		if c.State != Uncertain {
+			return &StateError{Call: id, State: c.State, Op: "resolve"}
+		}
+		switch how {
+		case SendAgain:
+			if c.Delivered > 0 {
+				old := c
+				if c, err = w.runAgain(old); err != nil {
+					return err
+				}
+				return w.moveCall(old, Failed, ReasonRunAgain, "Its connection was lost, so it was started again from the top. It may have happened before.")
+			}
+			return w.sendAgain(c)
+		case ItHappened:
+			return w.moveCall(c, Done, ReasonItHappened, "You said that it happened. The server's reply was lost.")
+		case GiveUp:
+			return w.moveCall(c, Failed, ReasonGaveUp, "You gave it up. It may have happened.")
+		}
+		return fmt.Errorf("%w: a call is resolved by send_again, it_happened or give_up", ErrInvalid)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &c.Call, nil
+}
+
+// sendAgain makes an uncertain call ready. From here on nobody may say that
+// nothing ran in this round.
+func (w *work) sendAgain(c *callRecord) error {
+	c.MarkedBefore, c.StopWanted = true, false
+	return w.moveCall(c, Ready, "", "")
+}
+
+// RunAgain composes the call anew, from the top, with a new idempotency key.
+// Its questions get the answers of this call as suggestions. It is possible
+// for ended calls and for blocked ones, which are then stopped. If the call is
+// being run again already, that call is returned.
+func (in *Inbox) RunAgain(ctx context.Context, p Principal, id CallID) (*Call, error) {
+	var c *callRecord
+	err := in.update(ctx, p.Key(), func(w *work) error {
+		old, err := w.call(id)
+		if err != nil {
+			return err
+		}
+		if old.ReplacedBy != "" {
+			c, err = w.call(old.ReplacedBy)
+			if err == nil && !c.State.Ended() {
+				return nil
+			}
+			if err != nil && !errors.Is(err, ErrNotFound) { // it may be past its retention
+				return err
+			}
+		}
+		if !old.State.Ended() && old.State != Blocked {
+			return &StateError{Call: id, State: old.State, Op: "run again"}
+		}
+		if old.State == Blocked {
+			if err := w.moveCall(old, Stopped, ReasonRunAgain, "It was started again from the top."); err != nil {
+				return err
+			}
+		}
+		c, err = w.runAgain(old)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &c.Call, nil
+}
+
+// runAgain leaves out endpoint, era and fingerprint: the new call is bound to
+// what the server is now.
+func (w *work) runAgain(old *callRecord) (*callRecord, error) {
+	c, err := w.compose(NewCall{
+		Conversation: old.Conversation, Actor: old.Actor, Origin: old.Origin, Server: old.Server,
+		Method: old.Method, Name: old.Name, Arguments: old.Arguments,
+	}, old.ID)
+	if err != nil {
+		return nil, err
+	}
+	old.ReplacedBy = c.ID
+	w.touch(old)
+	return c, nil
+}

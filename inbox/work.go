@@ -1,0 +1,377 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// work is one transaction of an inbox. It keeps the rows that it read, so that
+// a row which changes several times in a transaction is stored once, with one
+// new version and one event.
+type work struct {
+	in        *Inbox
+	tx        Tx
+	key       string
+	principal Principal
+	now       time.Time
+
+	calls     map[CallID]*callRecord
+	questions map[QuestionID]*questionRecord
+	touched   []any // *callRecord or *questionRecord, in the order of their first change
+	hints     []Hint
+}
+
+func (in *Inbox) work(tx Tx, key string, p Principal) *work {
+	return &work{
+		in: in, tx: tx, key: key, principal: p, now: tx.Now(),
+		calls: map[CallID]*callRecord{}, questions: map[QuestionID]*questionRecord{},
+	}
+}
+
+// update runs f in one write transaction and sends the hints after the commit.
+func (in *Inbox) update(ctx context.Context, key string, f func(*work) error) error {
+	p, err := ParsePrincipal(key)
+	if err != nil {
+		return err
+	}
+	var w *work
+	err = in.store.Update(ctx, key, func(tx Tx) error {
+		w = in.work(tx, key, p)
+		if err := f(w); err != nil {
+			return err
+		}
+		return w.flush()
+	})
+	if err != nil {
+		return err
+	}
+	// The change is committed: who waits for it should hear of it even if
+	// this caller has gone.
+	ctx = context.WithoutCancel(ctx)
+	for _, hint := range w.hints {
+		if err := in.notifier.Notify(ctx, hint); err != nil {
+			in.log.Warn("inbox: hint not sent", "call", hint.Call, "err", err)
+		}
+	}
+	return nil
+}
+
+// view runs f on a snapshot.
+func (in *Inbox) view(ctx context.Context, key string, f func(*work) error) error {
+	p, err := ParsePrincipal(key)
+	if err != nil {
+		return err
+	}
+	return in.store.View(ctx, key, func(tx Tx) error { return f(in.work(tx, key, p)) })
+}
+
+func (w *work) flush() error {
+	for _, record := range w.touched {
+		switch r := record.(type) {
+		case *callRecord:
+			if err := w.flushCall(r); err != nil {
+				return err
+			}
+		case *questionRecord:
+			if err := w.flushQuestion(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *work) flushCall(c *callRecord) error {
+	if c.dirty == seen {
+		seq, err := w.event(CallEvent, string(c.ID))
+		if err != nil {
+			return err
+		}
+		if c.Seq == 0 {
+			c.Seq = seq
+		}
+		c.Version++
+		c.Updated = w.now
+		w.hints = append(w.hints, Hint{Principal: w.key, Call: c.ID, Ready: c.State == Ready})
+	}
+	row, err := w.callRow(c)
+	if err != nil {
+		return err
+	}
+	c.dirty = clean
+	return w.tx.PutCall(row)
+}
+
+func (w *work) flushQuestion(q *questionRecord) error {
+	seq, err := w.event(QuestionEvent, string(q.ID))
+	if err != nil {
+		return err
+	}
+	if q.Seq == 0 {
+		q.Seq = seq
+	}
+	q.Version++
+	w.hints = append(w.hints, Hint{Principal: w.key, Call: q.Call, Question: q.ID})
+	row, err := w.questionRow(q)
+	if err != nil {
+		return err
+	}
+	q.dirty = clean
+	return w.tx.PutQuestion(row)
+}
+
+// event appends an event and now and then drops the oldest.
+func (w *work) event(kind EventKind, id string) (int64, error) {
+	seq, err := w.tx.Append(kind, id)
+	if err != nil {
+		return 0, err
+	}
+	if keep := int64(w.in.options.Events); seq > keep && seq%64 == 0 {
+		return seq, w.tx.TrimEvents(seq - keep + 1)
+	}
+	return seq, nil
+}
+
+func (w *work) call(id CallID) (*callRecord, error) {
+	if c := w.calls[id]; c != nil {
+		return c, nil
+	}
+	row, err := w.tx.Call(id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := w.openCall(row)
+	if err != nil {
+		return nil, err
+	}
+	w.calls[id] = c
+	return c, nil
+}
+
+func (w *work) question(id QuestionID) (*questionRecord, error) {
+	if q := w.questions[id]; q != nil {
+		return q, nil
+	}
+	row, err := w.tx.Question(id)
+	if err != nil {
+		return nil, err
+	}
+	return w.adopt(row)
+}
+
+func (w *work) adopt(row *QuestionRow) (*questionRecord, error) {
+	if q := w.questions[row.ID]; q != nil {
+		return q, nil
+	}
+	q, err := w.openQuestion(row)
+	if err != nil {
+		return nil, err
+	}
+	w.questions[row.ID] = q
+	return q, nil
+}
+
+// asked returns all questions of a call, oldest first, with the changes of
+// this transaction.
+func (w *work) asked(id CallID) ([]*questionRecord, error) {
+	rows, err := w.tx.Questions(QuestionQuery{Call: id})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*questionRecord, 0, len(rows))
+	for _, row := range slices.Backward(rows) {
+		q, err := w.adopt(row)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, q)
+	}
+	for _, record := range w.touched { // those added in this transaction
+		if q, ok := record.(*questionRecord); ok && q.Call == id && q.Seq == 0 {
+			list = append(list, q)
+		}
+	}
+	return list, nil
+}
+
+// round returns the questions of the call's present round.
+func (w *work) round(c *callRecord) ([]*questionRecord, error) {
+	all, err := w.asked(c.ID)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(q *questionRecord) bool { return q.Round != c.Round }), nil
+}
+
+func (w *work) touch(c *callRecord) {
+	if c.dirty == clean {
+		w.touched = append(w.touched, c)
+	}
+	c.dirty = seen
+}
+
+// touchQuietly stores the call without a new version: a lease is nothing that
+// a person sees.
+func (w *work) touchQuietly(c *callRecord) {
+	if c.dirty == clean {
+		w.touched = append(w.touched, c)
+		c.dirty = quiet
+	}
+}
+
+func (w *work) touchQuestion(q *questionRecord) {
+	if q.dirty == clean {
+		w.touched = append(w.touched, q)
+	}
+	q.dirty = seen
+}
+
+// moveCall changes the state of a call and what goes with the new state:
+// leases end, open questions of an ended call are withdrawn, times are set anew.
+func (w *work) moveCall(c *callRecord, to CallState, reason, detail string) error {
+	if err := follow(callArrows, c.State, to); err != nil {
+		return fmt.Errorf("%w (call %s)", err, c.ID)
+	}
+	c.State, c.Reason, c.Detail = to, reason, detail
+	w.touch(c)
+	if to != Claimed && to != Sent {
+		c.Owner, c.LeaseUntil = "", time.Time{}
+	}
+	if to != Ready {
+		c.NotBefore = time.Time{}
+	}
+	switch to {
+	case Ready, Claimed, Sent:
+		c.ExpiresAt = c.Deadline
+	case Waiting:
+		c.ExpiresAt = c.Deadline
+		if c.ExpiresAt.IsZero() {
+			questions, err := w.round(c)
+			if err != nil {
+				return err
+			}
+			for _, q := range questions {
+				c.ExpiresAt = later(c.ExpiresAt, q.ExpiresAt)
+			}
+		}
+	case Blocked:
+		c.ExpiresAt = sooner(w.now.Add(w.in.options.BlockedTime), c.Deadline)
+	default:
+		c.ExpiresAt = time.Time{}
+	}
+	if to.Ended() {
+		c.Ended = w.now
+	}
+	if to.Ended() || to == Uncertain {
+		c.Held = false
+		return w.closeRest(c)
+	}
+	return nil
+}
+
+// closeRest closes the open questions of a call that ended or lost its connection.
+func (w *work) closeRest(c *callRecord) error {
+	questions, err := w.asked(c.ID)
+	if err != nil {
+		return err
+	}
+	for _, q := range questions {
+		if q.State.Closed() {
+			continue
+		}
+		to, by := Withdrawn, ByCallEnd
+		switch {
+		case c.State == Stopped:
+			by = ByStop
+		case c.State == CallExpired:
+			to, by = Expired, ByExpiry
+		case c.State == Interrupted, c.State == Uncertain:
+			by = ByHostStopped
+		}
+		if err := w.closeQuestion(q, to, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *work) moveQuestion(q *questionRecord, to QuestionState) error {
+	if err := follow(questionArrows, q.State, to); err != nil {
+		return fmt.Errorf("%w (question %s)", err, q.ID)
+	}
+	q.State = to
+	w.touchQuestion(q)
+	return nil
+}
+
+func (w *work) closeQuestion(q *questionRecord, to QuestionState, by Closer) error {
+	if err := w.moveQuestion(q, to); err != nil {
+		return err
+	}
+	q.ClosedBy, q.Closed = by, w.now
+	return nil
+}
+
+// reopen makes a closed question answerable again.
+func (w *work) reopen(q *questionRecord, to QuestionState) error {
+	if err := w.moveQuestion(q, to); err != nil {
+		return err
+	}
+	q.Answer, q.ClosedBy, q.Closed = nil, "", time.Time{}
+	return nil
+}
+
+// settle moves a waiting call on if its round is complete.
+func (w *work) settle(c *callRecord) error {
+	if c.State != Waiting {
+		return nil // held: each answer goes alone; blocked: settled when unblocked
+	}
+	open, expired, err := w.tally(c)
+	switch {
+	case err != nil:
+		return err
+	case open > 0:
+		return nil
+	case expired:
+		return w.moveCall(c, CallExpired, ReasonUnanswered, "Nobody answered in time. "+c.unsent())
+	}
+	return w.moveCall(c, Ready, "", "")
+}
+
+// tally counts the open questions of the round and says whether all expired.
+func (w *work) tally(c *callRecord) (open int, expired bool, err error) {
+	questions, err := w.round(c)
+	if err != nil {
+		return 0, false, err
+	}
+	expired = len(questions) > 0
+	for _, q := range questions {
+		if !q.State.Closed() {
+			open++
+		}
+		if q.State != Expired {
+			expired = false
+		}
+	}
+	return open, expired, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// sooner returns the earlier of two times; the zero time is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// passed reports whether the time is set and has come.
+func (w *work) passed(t time.Time) bool { return !t.IsZero() && !w.now.Before(t) }
