@@ -74,7 +74,7 @@ check: check-format check-lint check-vulnerabilities check-house check-generated
 
 .PHONY: check-format
 check-format:
-	@files=$$(git ls-files --cached --others --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r gofmt -l); \
+	@files=$$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do if [ -f "$$f" ]; then echo "$$f"; fi; done | xargs gofmt -l); \
 	if [ -n "$$files" ]; then echo "gofmt would change:" $$files; exit 1; fi
 
 .PHONY: check-lint
