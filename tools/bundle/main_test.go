@@ -121,3 +121,12 @@ func names(t *testing.T, dir string) string {
 	}
 	return strings.Join(names, " ")
 }
+
+// The bundle that the binary embeds is committed, so that go install works
+// without any of this.
+func TestTheCommittedBundleIsCurrent(t *testing.T) {
+	t.Parallel()
+	if err := run("../../web/src", "../../web/dist", true); err != nil {
+		t.Error(err)
+	}
+}
