@@ -1,0 +1,2944 @@
+// src/lib/announce.ts
+var region = null;
+var queue = [];
+var timer = 0;
+function prepareAnnouncer() {
+  if (region) return;
+  region = document.createElement("div");
+  region.id = "parley-status";
+  region.setAttribute("role", "status");
+  Object.assign(region.style, { position: "absolute", width: "1px", height: "1px", margin: "-1px", overflow: "hidden", clipPath: "inset(50%)", whiteSpace: "nowrap" });
+  document.body.append(region);
+}
+function announce(text2) {
+  prepareAnnouncer();
+  queue.push(text2);
+  if (!timer) timer = window.setTimeout(next, 100);
+}
+function next() {
+  timer = 0;
+  const text2 = queue.shift();
+  if (text2 === void 0 || !region) return;
+  region.textContent = text2;
+  timer = window.setTimeout(next, 1500);
+}
+
+// src/lib/dom.ts
+var attributeNames = /* @__PURE__ */ new Set(["role", "for", "part", "list"]);
+function el(tag, props, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(props ?? {})) {
+    if (value === void 0 || value === null || value === false && attributeNames.has(name)) continue;
+    if (name === "class") node.className = String(value);
+    else if (name === "on") listen(node, value);
+    else if (name.includes("-") || attributeNames.has(name)) node.setAttribute(name, String(value));
+    else node[name] = value;
+  }
+  append(node, children);
+  return node;
+}
+function listen(node, handlers) {
+  for (const [type, handler] of Object.entries(handlers)) {
+    if (handler) node.addEventListener(type, handler);
+  }
+}
+function append(node, children) {
+  if (children === null || children === void 0 || children === false) return;
+  if (typeof children === "string" || typeof children === "number") node.appendChild(document.createTextNode(String(children)));
+  else if (children instanceof Node) node.appendChild(children);
+  else for (const child of children) append(node, child);
+}
+function fill(node, ...children) {
+  node.replaceChildren();
+  append(node, children);
+}
+function bdi(text2) {
+  return el("bdi", null, text2);
+}
+function foreign(tag, text2, className = "") {
+  return el(tag, { class: `foreign ${className}`.trim(), dir: "auto" }, text2);
+}
+var made = /* @__PURE__ */ new Map();
+function sheet(text2) {
+  let found = made.get(text2);
+  if (!found) {
+    found = new CSSStyleSheet();
+    found.replaceSync(text2);
+    made.set(text2, found);
+  }
+  return found;
+}
+function shadow(host, ...css) {
+  const root = host.attachShadow({ mode: "open" });
+  root.adoptedStyleSheets = css.map(sheet);
+  return root;
+}
+function focused(root) {
+  return root.activeElement instanceof HTMLElement ? root.activeElement : null;
+}
+function keepFocus(root, change) {
+  const before = focused(root);
+  const caret = before && isText(before) ? before.selectionStart : null;
+  change();
+  if (!before || root.activeElement === before) return true;
+  const after = root.contains(before) ? before : before.id ? root.getElementById(before.id) : null;
+  if (!after) return false;
+  after.focus({ preventScroll: true });
+  if (caret !== null && isText(after)) after.setSelectionRange(caret, caret);
+  return true;
+}
+function isText(node) {
+  return node instanceof HTMLTextAreaElement || node instanceof HTMLInputElement && (node.type === "text" || node.type === "search");
+}
+var ids = 0;
+function uid(prefix2) {
+  return `${prefix2}-${++ids}`;
+}
+
+// src/lib/json.ts
+var exact = JSON;
+function parseExact(text2) {
+  const reviver = (_key, value, context) => {
+    if (typeof value !== "number" || context?.source === void 0 || String(value) === context.source || !exact.rawJSON) return value;
+    return exact.rawJSON(context.source);
+  };
+  return JSON.parse(text2, reviver);
+}
+function pretty(value) {
+  return JSON.stringify(value, null, 2) ?? "";
+}
+function scalar(value) {
+  if (typeof value === "string") return value;
+  if (value === null || typeof value === "number" || typeof value === "boolean") return String(value);
+  if (exact.isRawJSON?.(value)) return JSON.stringify(value);
+  return null;
+}
+
+// src/lib/en.ts
+var en = {
+  "product": "Parley",
+  "loading": "Loading",
+  "error.status": "Parley answered with an error ({status}).",
+  "error.unreachable": "Parley did not answer. Nothing is lost: what you typed is still here. Try again in a moment.",
+  "error.unexpected": "Something went wrong on this page. Reload it: what you typed is kept.",
+  "error.summary": "There is a problem",
+  "connection.lost": "Connection to Parley lost, trying again",
+  "connection.back": "Connected to Parley again",
+  "said.asks": "{server} asks: {message}",
+  "said.ended": "{tool} on {server} has ended",
+  "who.local": "this computer",
+  "signin.title": "You are not signed in",
+  "signin.text": "Parley signs you in by an address that it prints when it starts. In a terminal on this computer, run:",
+  "signin.address": "Then open the address that it prints. It looks like this:",
+  "signin.once": "Each address signs in once. After that this browser stays signed in, also when Parley is started again.",
+  "signin.refused": "Parley does not accept this browser’s sign-in any more. Open a new address to sign in again.",
+  "signin.forget": "Forget the old sign-in",
+  "page.side": "Conversations and servers",
+  "page.menu": "Menu",
+  "page.new": "New conversation",
+  "page.conversations": "Conversations",
+  "page.conversations.none": "None yet. A conversation begins with the first tool that you run.",
+  "page.servers": "Servers",
+  "page.untitled": "Untitled conversation",
+  "page.who": "Signed in: {name}",
+  "server.connected": "connected",
+  "server.idle": "not in use",
+  "server.failed": "cannot be reached",
+  "server.more": "Details",
+  "server.address": "Address",
+  "server.revision": "Protocol",
+  "server.note": "Note",
+  "chat.empty": "Run a tool",
+  "chat.empty.text": "The tool’s server may ask you something on the way. Its questions appear here, and nothing is sent before you say so.",
+  "picker.title": "Next call",
+  "picker.no-model": "No model is connected: pick a tool and fill in its arguments yourself.",
+  "picker.no-servers": "No servers. Add one to the servers file and start Parley again.",
+  "picker.server": "Server",
+  "picker.server-one": "Server: {server}",
+  "picker.loading": "Asking {server} for its tools",
+  "picker.no-tools": "{server} offers no tools.",
+  "picker.retry": "Try again",
+  "picker.find": "Find a tool",
+  "picker.tools": "Tools of {server}",
+  "picker.changed": "changed",
+  "picker.on": "on {server}",
+  "picker.no-arguments": "This tool takes no arguments.",
+  "picker.run": "Run {tool}",
+  "picker.running": "Starting",
+  "picker.other": "Choose another tool",
+  "call.ran": "You ran {tool} on {server}",
+  "call.ran.at": "You ran {tool} on {server} ({place})",
+  "call.replaces": "This runs an earlier call again.",
+  "call.replaces.show": "Show the earlier call",
+  "call.no-arguments": "No arguments.",
+  "call.decline-rest": "Decline the rest",
+  "call.stop": "Stop",
+  "call.run-again": "Run again",
+  "call.run-again.hint": "Run again starts a new call with the same arguments. Answers that you gave are filled in; nothing is sent before you send it.",
+  "state.new": "Preparing",
+  "state.approving": "Waiting for permission",
+  "state.ready": "About to be sent",
+  "state.claimed": "About to be sent",
+  "state.sent": "Running on {server}",
+  "state.waiting": "Waiting for you",
+  "state.waiting.rest": "Waiting for the rest",
+  "state.asks": { one: "{server} waits for your answer", other: "{server} waits for {n} answers from you" },
+  "state.blocked": "Cannot go on yet",
+  "state.uncertain": "It is not known whether this happened",
+  "state.done": "Done",
+  "state.failed": "Failed",
+  "state.denied": "Not allowed",
+  "state.stopped": "Stopped",
+  "state.expired": "Ended without an answer",
+  "state.interrupted": "Interrupted",
+  "state.lapsed": "The server no longer continues this",
+  "why.new": "The call is being prepared.",
+  "why.approving": "Somebody has to allow this call before it is sent.",
+  "why.ready": "The call is sent to {server} in a moment.",
+  "why.claimed": "The call is sent to {server} in a moment.",
+  "why.sent": "Parley waits for {server} to answer.",
+  "why.waiting": { one: "The call goes on when you have answered the question above. You can close this page: the question stays open.", other: "The call goes on when you have answered the questions above. You can close this page: they stay open." },
+  "why.held": "{server} keeps the connection open until you answer. You can close this page: the question stays open.",
+  "why.blocked": "{server} cannot be used at the moment. The call goes on as soon as it can.",
+  "why.uncertain": "The call was sent and no answer came back. {server} may have done the work or not.",
+  "why.done": "{server} has answered.",
+  "why.failed": "{server} could not do this.",
+  "why.denied": "A rule of this Parley does not allow the call. Nothing was sent.",
+  "why.stopped": "You stopped the call.",
+  "why.expired": "Nobody answered in time. Nothing more was sent.",
+  "why.interrupted": "The connection that the call was waiting on is gone. None of your answers had been sent.",
+  "why.lapsed": "{server} does not accept the paused work any more.",
+  "resolve.title": "What shall be done?",
+  "resolve.send-again": "Send again",
+  "resolve.send-again.hint": "Sends the same call once more. If {server} had done the work already, it may do it twice.",
+  "resolve.send-again.held": "Runs {tool} again from the top, as a new call. If {server} had done the work already, it may do it twice. Your answers are filled in for you to send.",
+  "resolve.it-happened": "It happened",
+  "resolve.it-happened.hint": "Choose this when you have looked at {server} and the work is done. Nothing is sent.",
+  "resolve.give-up": "Give up",
+  "resolve.give-up.hint": "Ends the call as failed. Nothing more is sent; what {server} did stays as it is.",
+  "result.title": "Answer from {server}",
+  "result.error": "{server} says that this went wrong.",
+  "result.protocol": "{server} refused the call.",
+  "result.code": "Error code {code}",
+  "result.empty": "{server} answered without any text.",
+  "result.structured": "Data",
+  "result.raw": "Whole answer as JSON",
+  "result.long": "Long text, {n} characters",
+  "result.image": "An image ({name}), not shown",
+  "result.audio": "A recording ({name}), not played",
+  "result.link": "A link to {name}, not opened",
+  "result.resource": "Attached: {name}",
+  "result.other": "Something of the kind {name}, which this page cannot show",
+  "result.bytes": "{n} bytes",
+  "card.kind.form": "Question",
+  "card.kind.url": "Request to open a website",
+  "card.count": "{i} of {of}",
+  "card.asks": "{server} asks",
+  "card.asks.at": "{server} ({place}) asks",
+  "card.asked": "{server} asked",
+  "card.asked.at": "{server} ({place}) asked",
+  "card.until": "Open until {when}.",
+  "card.show-all": "Show all {n} characters",
+  "card.folded": "Left for later. The question stays open.",
+  "card.changed": "{server} has changed the question. Look at it again before you send.",
+  "card.closed-elsewhere": "This question was closed elsewhere in the meantime. What you did here was not sent; what counts is below.",
+  "card.take-back": "You can change your mind until your answers are sent to {server}.",
+  "action.send": "Send to {server}",
+  "action.accept": "Accept and tell {server}",
+  "action.review": "Review answers",
+  "action.checking": "Checking",
+  "action.sending": "Sending",
+  "action.change": "Change",
+  "action.decline": "Decline",
+  "action.cancel": "Cancel question",
+  "action.later": "Not now",
+  "action.unfold": "Answer now",
+  "action.take-back": "Take back",
+  "help.title": "What do these buttons do?",
+  "help.decline": "{server} is told that you say no.",
+  "help.cancel": "{server} is told that you closed the question without deciding.",
+  "help.later": "Nothing is sent. The question stays open, here and in your inbox.",
+  "review.title": "Check what will be sent to {server}",
+  "review.nothing": "No values are sent, only that you accept.",
+  "review.empty": "empty",
+  "review.default": "suggested by {server}",
+  "review.default.argument": "default value",
+  "review.earlier": "from your earlier answer",
+  "review.omitted": "No answer, not sent: {list}",
+  "record.sent": "You sent this at {at}{via}.",
+  "record.agreed": "You accepted at {at}{via}.",
+  "record.opened": "You agreed to open {domain} at {at}{via}.",
+  "record.declined": "You declined at {at}{via}. Nothing that you typed was sent.",
+  "record.cancelled": "You cancelled this question at {at}{via}. Nothing that you typed was sent.",
+  "record.expired": "Nobody answered by {at}, so the question ended.",
+  "record.withdrawn": "{server} withdrew the question. Nothing was sent.",
+  "closed.server": "{server} withdrew the question. Nothing was sent.",
+  "closed.stop": "The question ended because you stopped the call. Nothing was sent.",
+  "closed.call_ended": "The question ended because its call ended. Nothing was sent.",
+  "closed.host_stopped": "The question ended because the connection to {server} was lost. Nothing was sent.",
+  "via.chat": " in this conversation",
+  "via.inbox": " from the inbox",
+  "via.api": " through another program",
+  "via.terminal": " in a terminal",
+  "form.left-out": "Not asked, because it cannot be shown here:",
+  "form.no-view": "The question cannot be shown as a form.",
+  "form.stopped": "“{label}” must be answered and cannot be shown: {reason}",
+  "form.cannot-send": "This cannot be sent.",
+  "field.optional": "(optional)",
+  "field.error": "Error:",
+  "field.suggested": "Suggested by {server}",
+  "field.default": "Filled in with the default value",
+  "field.earlier": "From your earlier answer",
+  "field.secret": "{server} must not ask for this in a form. Do not type a password, a key or a card number here.",
+  "field.secret.argument": "What you type here is shown in the conversation. Do not type a password, a key or a card number.",
+  "field.undrawable": "Left out:",
+  "field.undrawable.required": "Must be answered, but cannot be shown here:",
+  "field.send-empty": "Send it empty on purpose",
+  "inbox.none": "No questions waiting",
+  "inbox.waiting": { one: "{n} question waiting", other: "{n} questions waiting" },
+  "inbox.about": "Questions of all your conversations, the oldest first.",
+  "inbox.context": "While running {tool}",
+  "inbox.show": "Show the conversation",
+  "limit.whole": "A whole number",
+  "limit.whole.between": "A whole number between {min} and {max}",
+  "limit.whole.least": "A whole number, {min} or more",
+  "limit.whole.most": "A whole number, {max} or less",
+  "limit.between": "A number between {min} and {max}",
+  "limit.least": "A number, {min} or more",
+  "limit.most": "A number, {max} or less",
+  "limit.above": "More than {min}",
+  "limit.below": "Less than {max}",
+  "limit.multiple": "A multiple of {of}",
+  "limit.length": { one: "Up to {n} character", other: "Up to {n} characters" },
+  "limit.items.any": "Select all that apply",
+  "limit.items.exactly": "Select {n}",
+  "limit.items.between": "Select {min} to {max}",
+  "limit.items.least": "Select {n} or more",
+  "limit.items.most": "Select up to {n}",
+  "limit.uri": "A web address, such as https://example.com/page",
+  "limit.json": "Written as JSON",
+  "count.left": { one: "{n} character left", other: "{n} characters left" },
+  "count.over": { one: "{n} character too many", other: "{n} characters too many" },
+  "choice.yes": "Yes",
+  "choice.no": "No",
+  "choice.none": "No answer",
+  "choice.empty": "(empty)",
+  "choice.filter": "Filter options",
+  "choice.shown": "{n} of {total} shown",
+  "date.day": "Day",
+  "date.month": "Month",
+  "date.year": "Year",
+  "date.example": "For example, {example}",
+  "date.time": "Time (24 hours)",
+  "date.zone": "Time zone",
+  "date.own": "{zone}, UTC{offset} now",
+  "date.echo": "Will be sent as {value}",
+  "date.twice": "Clocks go back that night, so this time happens twice. Which one?",
+  "date.first": "The first (UTC{offset})",
+  "date.second": "The second (UTC{offset})",
+  "date.unreal": "{label} must be a real date, with a year of four digits",
+  "date.untimed": "{label} must have a time, such as 14:30",
+  "date.gap": "{label} does not exist on that day: clocks in {zone} skip that hour",
+  "date.which": "Select which of the two times you mean for {label}",
+  "link.website": "Website:",
+  "link.ascii": "(written {name} in addresses)",
+  "link.letters": "(shown in letters: {name})",
+  "link.none": "The request has no address.",
+  "link.rewritten": "Browsers write this address in another way. It was sent as",
+  "link.refuse": "Not opened:",
+  "link.warn": "Warning:",
+  "link.note": "Note:",
+  "link.differs": "This browser reads the address in another way than Parley does.",
+  "link.never": "Parley does not open this address. You can decline the request or cancel it.",
+  "link.open": "Open {site} in a new tab",
+  "link.open-anyway": "Open {site} anyway",
+  "link.again": "Open again",
+  "link.copy": "Copy address",
+  "link.copied": "Address copied",
+  "link.copy-failed": "The browser did not allow copying. The address is selected: copy it by keyboard.",
+  "link.sure": "Are you sure?",
+  "link.sure.text": "There is a warning about this address. Open it only if you expected {server} to send you to {site}.",
+  "link.back": "Do not open",
+  "link.opened": "When you have finished on {site}, say so here. {server} then looks whether it is done.",
+  "link.finished": "I have finished",
+  "link.nothing-opened": "Nothing opened? Copy the address and open it yourself.",
+  "link.forward": "The website may send you on to other addresses, which Parley cannot check.",
+  "link.held": "Opening tells {server} that you agreed.",
+  "link.held.waits": "Finish on the website. {server} goes on by itself when it is done there."
+};
+
+// src/lib/text.ts
+var catalogues = { en };
+var language = (() => {
+  const asked = (document.documentElement.lang || "en").toLowerCase();
+  for (const name of [asked, asked.split("-")[0] ?? "en"]) if (name in catalogues) return name;
+  return "en";
+})();
+var catalogue = catalogues[language] ?? en;
+var plurals = new Intl.PluralRules(language);
+var numbers = new Intl.NumberFormat(language);
+function template(key, params) {
+  const entry = catalogue[key];
+  if (typeof entry === "string") return entry;
+  const n = Number(params["n"] ?? 0);
+  return entry[plurals.select(n)] ?? entry.other;
+}
+function t(key, params = {}) {
+  return template(key, params).replace(/\{(\w+)\}/g, (_, name) => show(params[name]));
+}
+function rich(key, params = {}) {
+  return template(key, params).split(/(\{\w+\})/g).filter(Boolean).map((part) => {
+    const name = /^\{(\w+)\}$/.exec(part)?.[1];
+    if (name === void 0) return part;
+    const value = params[name];
+    return typeof value === "string" ? bdi(value) : show(value);
+  });
+}
+function show(value) {
+  return typeof value === "number" ? numbers.format(value) : value ?? "";
+}
+function has(key) {
+  return Object.hasOwn(en, key);
+}
+var moments = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" });
+var times = new Intl.DateTimeFormat(language, { timeStyle: "short" });
+function when(rfc3339) {
+  if (!rfc3339) return "";
+  const date = new Date(rfc3339);
+  if (Number.isNaN(date.getTime())) return rfc3339;
+  return date.toDateString() === (/* @__PURE__ */ new Date()).toDateString() ? times.format(date) : moments.format(date);
+}
+
+// src/lib/api.ts
+var Problem = class extends Error {
+  status;
+  code;
+  errors;
+  closedBy;
+  question;
+  constructor(status, body) {
+    super(String(body["detail"] || body["title"] || t("error.status", { status: String(status) })));
+    this.status = status;
+    this.code = String(body["code"] ?? "");
+    this.errors = Array.isArray(body["errors"]) ? body["errors"] : [];
+    this.closedBy = String(body["closed_by"] ?? "");
+    this.question = body["question"] ?? null;
+  }
+};
+var Unreachable = class extends Error {
+  constructor() {
+    super(t("error.unreachable"));
+  }
+};
+var API = class {
+  base;
+  #token;
+  constructor(base, token) {
+    this.base = base.replace(/\/+$/, "");
+    this.#token = token;
+  }
+  /** request sends one request and hands back the response, whatever its status. */
+  async request(method, path, init = {}) {
+    const headers = new Headers(init.headers);
+    const token = await this.#token();
+    if (token) headers.set("Authorization", `Bearer ${token}`);
+    try {
+      return await fetch(this.base + path, { ...init, method, headers, credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer" });
+    } catch (error) {
+      if (init.signal?.aborted) throw error;
+      throw new Unreachable();
+    }
+  }
+  async read(path) {
+    return decode(await this.request("GET", path));
+  }
+  async write(path, { body, key, keepalive } = {}) {
+    const headers = { "Content-Type": "application/json" };
+    if (key) headers["Idempotency-Key"] = key;
+    const init = { headers, body: JSON.stringify(body ?? {}) };
+    if (keepalive) init.keepalive = true;
+    return decode(await this.request("POST", path, init));
+  }
+};
+async function decode(response) {
+  let body;
+  try {
+    const text2 = await response.text();
+    body = text2 === "" ? {} : parseExact(text2);
+  } catch {
+    if (response.ok) throw new Unreachable();
+    body = {};
+  }
+  if (response.ok) return body;
+  throw new Problem(response.status, typeof body === "object" && body !== null ? body : {});
+}
+function sentence(error) {
+  return error instanceof Problem || error instanceof Unreachable ? error.message : t("error.unexpected");
+}
+
+// src/lib/events.ts
+var EventParser = class {
+  /** The id of the last event, sent as Last-Event-ID after a cut. */
+  lastId = "";
+  /** What the stream asks us to wait before connecting again, in milliseconds. */
+  retry = null;
+  #rest = "";
+  #skipLF = false;
+  #type = "";
+  #data = [];
+  #id = null;
+  push(piece) {
+    const events = [];
+    let text2 = this.#rest + piece;
+    if (this.#skipLF && text2.startsWith("\n")) text2 = text2.slice(1);
+    if (text2 !== "") this.#skipLF = false;
+    let start = 0;
+    for (; ; ) {
+      const end = nextBreak(text2, start);
+      if (end < 0) break;
+      const event = this.#line(text2.slice(start, end));
+      if (event) events.push(event);
+      start = end + 1;
+      if (text2[end] === "\r") {
+        if (start === text2.length) this.#skipLF = true;
+        else if (text2[start] === "\n") start++;
+      }
+    }
+    this.#rest = text2.slice(start);
+    return events;
+  }
+  #line(line) {
+    if (line === "") return this.#dispatch();
+    if (line.startsWith(":")) return null;
+    const colon = line.indexOf(":");
+    const field = colon < 0 ? line : line.slice(0, colon);
+    let value = colon < 0 ? "" : line.slice(colon + 1);
+    if (value.startsWith(" ")) value = value.slice(1);
+    switch (field) {
+      case "event":
+        this.#type = value;
+        break;
+      case "data":
+        this.#data.push(value);
+        break;
+      case "id":
+        if (!value.includes("\0")) this.#id = value;
+        break;
+      case "retry":
+        if (/^\d+$/.test(value)) this.retry = Number(value);
+        break;
+    }
+    return null;
+  }
+  #dispatch() {
+    if (this.#id !== null) this.lastId = this.#id;
+    const type = this.#type || "message";
+    const data = this.#data;
+    this.#type = "";
+    this.#data = [];
+    return data.length === 0 ? null : { id: this.lastId, type, data: data.join("\n") };
+  }
+};
+function nextBreak(text2, from) {
+  for (let i = from; i < text2.length; i++) if (text2[i] === "\n" || text2[i] === "\r") return i;
+  return -1;
+}
+
+// src/lib/wire.ts
+function isOpen(question) {
+  return question.state === "open" || question.state === "opened";
+}
+var ends = /* @__PURE__ */ new Set(["done", "failed", "denied", "stopped", "expired", "interrupted", "lapsed"]);
+function hasEnded(call) {
+  return ends.has(call.state);
+}
+
+// src/lib/store.ts
+var firstWait = 2e3;
+var longestWait = 3e4;
+var silence = 45e3;
+var hiddenFor = 6e4;
+var hiddenPoll = 6e4;
+var Store = class {
+  api;
+  session = null;
+  servers = [];
+  conversations = [];
+  connection = "connecting";
+  #questions = /* @__PURE__ */ new Map();
+  #calls = /* @__PURE__ */ new Map();
+  #watched = /* @__PURE__ */ new Map();
+  #subscribers = /* @__PURE__ */ new Set();
+  #announced = /* @__PURE__ */ new Set();
+  #running = null;
+  #lastId = "";
+  #loaded = false;
+  #listTimer = 0;
+  constructor(base, token) {
+    this.api = new API(base, token);
+  }
+  subscribe(listener) {
+    this.#subscribers.add(listener);
+    return () => this.#subscribers.delete(listener);
+  }
+  #emit(change) {
+    for (const listener of [...this.#subscribers]) listener(change);
+  }
+  /** loaded says whether the first snapshot is here. */
+  get loaded() {
+    return this.#loaded;
+  }
+  question(id) {
+    return this.#questions.get(id);
+  }
+  call(id) {
+    return this.#calls.get(id);
+  }
+  server(id) {
+    return this.servers.find((server) => server.id === id);
+  }
+  /** waiting lists the open questions of this person, oldest first. */
+  waiting() {
+    return [...this.#questions.values()].filter(isOpen).sort((a, b) => order(a, b) || a.position - b.position);
+  }
+  /** callsOf lists the calls of a conversation, oldest first. */
+  callsOf(conversation) {
+    return [...this.#calls.values()].filter((call) => call.conversation === conversation).sort(order);
+  }
+  /** questionsOf lists the questions of a call in the order of its rounds. */
+  questionsOf(call) {
+    return [...this.#questions.values()].filter((question) => question.call === call).sort((a, b) => a.round - b.round || a.position - b.position || order(a, b));
+  }
+  takeQuestion(question) {
+    const known = this.#questions.get(question.id);
+    if (known && known.version > question.version) return;
+    this.#questions.set(question.id, question);
+    if (!known && isOpen(question)) this.#tell(question);
+    this.#emit({ kind: "question", id: question.id });
+    this.#listSoon();
+  }
+  takeCall(call) {
+    const known = this.#calls.get(call.id);
+    if (known && known.version > call.version) return;
+    this.#calls.set(call.id, call);
+    this.#emit({ kind: "call", id: call.id });
+    if (this.#watched.has(call.conversation)) {
+      if (hasEnded(call) && known && !hasEnded(known)) announce(t("said.ended", { tool: call.title || call.name, server: call.server }));
+      if (known && known.state !== call.state) this.#refresh(call);
+    }
+    this.#listSoon();
+  }
+  /** touch redraws a call whose view has news of its own. */
+  touch(call) {
+    this.#emit({ kind: "call", id: call });
+  }
+  #refresh(call) {
+    for (const question of this.questionsOf(call.id)) {
+      if (question.can_take_back) void this.loadQuestion(question.id).catch(() => void 0);
+    }
+  }
+  // A new question is announced once, by name, wherever it is drawn.
+  #tell(question) {
+    if (this.#announced.has(question.id)) return;
+    this.#announced.add(question.id);
+    if (this.#loaded) announce(t("said.asks", { server: question.server, message: question.message.slice(0, 200) }));
+  }
+  async loadQuestion(id) {
+    const question = await this.api.read(`/v1/questions/${encodeURIComponent(id)}`);
+    this.takeQuestion(question);
+    return question;
+  }
+  async loadCall(id) {
+    const call = await this.api.read(`/v1/calls/${encodeURIComponent(id)}`);
+    this.takeCall(call);
+    return call;
+  }
+  async loadServers() {
+    const { servers } = await this.api.read("/v1/servers");
+    this.servers = servers ?? [];
+    this.#emit({ kind: "servers" });
+  }
+  async loadTools(server) {
+    const { tools } = await this.api.read(`/v1/servers/${encodeURIComponent(server)}/tools`);
+    void this.loadServers().catch(() => void 0);
+    return tools ?? [];
+  }
+  async loadConversations() {
+    const { conversations } = await this.api.read("/v1/conversations");
+    this.conversations = conversations ?? [];
+    this.#emit({ kind: "conversations" });
+  }
+  #listSoon() {
+    if (!this.#loaded || this.#listTimer) return;
+    this.#listTimer = window.setTimeout(() => {
+      this.#listTimer = 0;
+      void this.loadConversations().catch(() => void 0);
+    }, 300);
+  }
+  /** watch keeps a conversation loaded until the returned function is called. */
+  watch(conversation) {
+    this.#watched.set(conversation, (this.#watched.get(conversation) ?? 0) + 1);
+    if (this.#running) void this.#loadConversation(conversation).catch(() => void 0);
+    return () => {
+      const left = (this.#watched.get(conversation) ?? 1) - 1;
+      if (left > 0) this.#watched.set(conversation, left);
+      else this.#watched.delete(conversation);
+    };
+  }
+  async #loadConversation(id) {
+    const { calls, questions } = await this.api.read(`/v1/conversations/${encodeURIComponent(id)}`);
+    for (const question of questions ?? []) this.takeQuestion(question);
+    for (const call of calls ?? []) this.takeCall(call);
+    this.#emit({ kind: "snapshot" });
+  }
+  async #loadSnapshot() {
+    const [session, open] = await Promise.all([
+      this.api.read("/v1/session"),
+      this.api.read("/v1/questions?state=open"),
+      this.loadServers(),
+      this.loadConversations(),
+      ...[...this.#watched.keys()].map((id) => this.#loadConversation(id))
+    ]);
+    this.session = session;
+    this.#emit({ kind: "session" });
+    const still = /* @__PURE__ */ new Set();
+    for (const question of open.questions ?? []) {
+      still.add(question.id);
+      this.takeQuestion(question);
+    }
+    const ended = this.waiting().filter((question) => !still.has(question.id));
+    await Promise.all(ended.map((question) => this.loadQuestion(question.id).catch(() => void 0)));
+    this.#loaded = true;
+    this.#emit({ kind: "snapshot" });
+  }
+  /** start opens the stream and keeps it open. Starting twice is harmless. */
+  start() {
+    if (this.#running) return;
+    const running = new AbortController();
+    this.#running = running;
+    void this.#run(running.signal);
+  }
+  /** stop closes the stream, for good unless started again. */
+  stop() {
+    this.#running?.abort();
+    this.#running = null;
+  }
+  #set(connection) {
+    if (this.connection === connection) return;
+    const before = this.connection;
+    this.connection = connection;
+    if (connection === "lost") announce(t("connection.lost"));
+    if (connection === "live" && before === "lost") announce(t("connection.back"));
+    this.#emit({ kind: "connection" });
+  }
+  async #run(signal) {
+    let wait = firstWait;
+    let failures = 0;
+    while (!signal.aborted) {
+      if (document.hidden && this.#loaded) await this.#whileHidden(signal);
+      if (signal.aborted) return;
+      const parser = new EventParser();
+      parser.lastId = this.#lastId;
+      try {
+        await this.#stream(parser, signal, () => {
+          failures = 0;
+        });
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof Problem && (error.status === 401 || error.status === 403)) {
+          this.#running = null;
+          this.#set("signed-out");
+          return;
+        }
+      }
+      if (parser.retry !== null) wait = parser.retry;
+      if (document.hidden) continue;
+      this.#set("lost");
+      const pause = Math.min(wait * 2 ** failures, longestWait);
+      failures++;
+      await patience(pause * (0.5 + Math.random() / 2), signal);
+    }
+  }
+  async #stream(parser, signal, alive) {
+    const cut = new AbortController();
+    const abort = () => cut.abort();
+    signal.addEventListener("abort", abort);
+    let watchdog = window.setTimeout(abort, silence);
+    let hidden = 0;
+    const visibility = () => {
+      window.clearTimeout(hidden);
+      if (document.hidden) hidden = window.setTimeout(abort, hiddenFor);
+    };
+    document.addEventListener("visibilitychange", visibility);
+    visibility();
+    try {
+      const headers = { Accept: "text/event-stream" };
+      if (this.#lastId) headers["Last-Event-ID"] = this.#lastId;
+      const response = await this.api.request("GET", "/v1/events", { headers, signal: cut.signal });
+      if (!response.ok) throw new Problem(response.status, {});
+      if (!response.body) throw new Unreachable();
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (; ; ) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        alive();
+        window.clearTimeout(watchdog);
+        watchdog = window.setTimeout(abort, silence);
+        const events = parser.push(value);
+        this.#lastId = parser.lastId;
+        for (const event of events) await this.#take(event);
+        if (this.#loaded) this.#set("live");
+      }
+    } finally {
+      window.clearTimeout(watchdog);
+      window.clearTimeout(hidden);
+      document.removeEventListener("visibilitychange", visibility);
+      signal.removeEventListener("abort", abort);
+      cut.abort();
+    }
+  }
+  async #take(event) {
+    switch (event.type) {
+      case "question":
+        this.takeQuestion(parseExact(event.data));
+        break;
+      case "call":
+        this.takeCall(parseExact(event.data));
+        break;
+      case "hello":
+      case "reset": {
+        const seq = parseExact(event.data)?.seq;
+        if (event.id === "" && seq !== void 0) this.#lastId = String(seq);
+        await this.#loadSnapshot();
+        this.#set("live");
+        break;
+      }
+    }
+  }
+  // A hidden page holds no stream; it asks once a minute so that the count in
+  // its title stays true, and continues the stream when it is seen again.
+  async #whileHidden(signal) {
+    while (document.hidden && !signal.aborted) {
+      await patience(hiddenPoll, signal);
+      if (!document.hidden || signal.aborted) return;
+      await this.#loadSnapshot().catch(() => void 0);
+    }
+  }
+};
+function order(a, b) {
+  return Date.parse(a.created_at) - Date.parse(b.created_at) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+}
+function patience(milliseconds, signal) {
+  return new Promise((resolve) => {
+    const done = () => {
+      window.clearTimeout(timer2);
+      window.removeEventListener("online", done);
+      document.removeEventListener("visibilitychange", seen);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const seen = () => {
+      if (!document.hidden) done();
+    };
+    const timer2 = window.setTimeout(done, milliseconds);
+    window.addEventListener("online", done);
+    document.addEventListener("visibilitychange", seen);
+    signal.addEventListener("abort", done);
+  });
+}
+var shared = /* @__PURE__ */ new Map();
+function sharedStore(base, token) {
+  let store = shared.get(base);
+  if (!store) {
+    store = new Store(base, token);
+    shared.set(base, store);
+  }
+  return store;
+}
+
+// src/chat/result.ts
+function result(value, server) {
+  if (!isRow(value)) return [];
+  const blocks = [];
+  const failed = value["isError"] === true;
+  if (failed) blocks.push(el("p", { class: "verdict bad", "data-part": "tool-error" }, rich("result.error", { server })));
+  const content = [...list(value["content"]), ...list(value["contents"]), ...list(value["messages"]).map((one) => isRow(one) ? one["content"] : one)];
+  for (const item of content) blocks.push(contentBlock(item));
+  const structured = value["structuredContent"];
+  if (content.length === 0 && structured === void 0) blocks.push(el("p", { class: "quiet" }, rich("result.empty", { server })));
+  const repeated = structured !== void 0 && content.some((item) => isRow(item) && item["type"] === "text" && sameJSON(item["text"], structured));
+  if (structured !== void 0 && !repeated) blocks.push(details("result.structured", pretty(structured), content.length === 0));
+  blocks.push(details("result.raw", pretty(value), false));
+  return blocks;
+}
+function details(key, text2, open) {
+  return el("details", { open, class: "json", "data-part": key }, el("summary", null, t(key)), el("pre", { dir: "ltr", tabIndex: 0 }, text2));
+}
+function contentBlock(item) {
+  if (!isRow(item)) return null;
+  const uri = text(item["uri"]);
+  switch (item["type"]) {
+    case "text":
+      return textBlock(text(item["text"]));
+    case "image":
+    case "audio":
+      return named(item["type"] === "image" ? "result.image" : "result.audio", text(item["mimeType"]), size(item["data"]));
+    case "resource_link":
+      return named("result.link", text(item["title"]) || text(item["name"]) || uri, uri);
+    case "resource":
+      return resource(item["resource"]);
+  }
+  if (typeof item["text"] === "string" && uri) return resource(item);
+  return named("result.other", text(item["type"]) || "?", "");
+}
+function resource(value) {
+  if (!isRow(value)) return null;
+  const uri = text(value["uri"]);
+  if (typeof value["text"] === "string") return [named("result.resource", uri, ""), textBlock(value["text"])];
+  return named("result.resource", uri, [text(value["mimeType"]), size(value["blob"])].filter(Boolean).join(", "));
+}
+function textBlock(value) {
+  const long = value.length > 4e3;
+  const body = foreign("div", value, "result-text");
+  if (!long) return body;
+  return el("details", { class: "long" }, el("summary", null, t("result.long", { n: value.length })), body);
+}
+function named(key, name, extra) {
+  return el("p", { class: "attachment" }, rich(key, { name }), extra ? [" (", bdi(extra), ")"] : null);
+}
+function size(base64) {
+  if (typeof base64 !== "string") return "";
+  return t("result.bytes", { n: Math.floor(base64.length * 3 / 4) });
+}
+function text(value) {
+  return typeof value === "string" ? value : "";
+}
+function list(value) {
+  return Array.isArray(value) ? value : [];
+}
+function isRow(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+function sameJSON(source, value) {
+  if (typeof source !== "string") return false;
+  try {
+    return JSON.stringify(JSON.parse(source)) === JSON.stringify(value);
+  } catch {
+    return false;
+  }
+}
+
+// src/chat/call.ts
+var tones = {
+  new: "busy",
+  approving: "asks",
+  ready: "busy",
+  claimed: "busy",
+  sent: "busy",
+  waiting: "asks",
+  blocked: "bad",
+  uncertain: "bad",
+  done: "good",
+  failed: "bad",
+  denied: "bad",
+  stopped: "quiet",
+  expired: "quiet",
+  interrupted: "bad",
+  lapsed: "bad"
+};
+var CallView = class {
+  node;
+  #host;
+  #id;
+  #action = el("div", { class: "did" });
+  #progress = el("div", { class: "progress" });
+  #questions = el("div", { class: "questions" });
+  #outcome = el("div", { class: "came" });
+  #cards = /* @__PURE__ */ new Map();
+  #headingId = uid("call");
+  #shape = "";
+  #resultShape = "";
+  #busy = false;
+  #notice = "";
+  #keys = /* @__PURE__ */ new Map();
+  constructor(id, host) {
+    this.#id = id;
+    this.#host = host;
+    this.node = el("article", { class: "call", "aria-labelledby": this.#headingId, "data-call": id }, this.#action, this.#questions, this.#progress, this.#outcome);
+  }
+  /** update draws what changed. It runs inside the caller's keepFocus. */
+  update() {
+    const call = this.#host.store.call(this.#id);
+    if (!call) return;
+    const questions = this.#host.store.questionsOf(this.#id);
+    for (const question of questions) {
+      if (this.#cards.has(question.id)) continue;
+      const card = document.createElement("parley-question");
+      card.store = this.#host.store;
+      card.via = this.#host.via;
+      card.setAttribute("question-id", question.id);
+      this.#cards.set(question.id, card);
+    }
+    const wanted = questions.map((question) => this.#cards.get(question.id)).filter((card) => card !== void 0);
+    wanted.forEach((card, i) => {
+      if (this.#questions.children[i] !== card) this.#questions.insertBefore(card, this.#questions.children[i] ?? null);
+    });
+    const open = questions.filter(isOpen);
+    const shape = JSON.stringify([{ ...call, version: 0, result: null, updated_at: "" }, open.length, questions.map((question) => question.held && isOpen(question)), this.#busy, this.#notice]);
+    if (shape !== this.#shape) {
+      this.#shape = shape;
+      this.node.dataset["state"] = call.state;
+      fill(this.#action, this.#did(call));
+      fill(this.#progress, this.#state(call, open.length));
+    }
+    const resultShape = JSON.stringify([call.result, call.error]);
+    if (resultShape !== this.#resultShape) {
+      this.#resultShape = resultShape;
+      fill(this.#outcome, this.#result(call));
+    }
+  }
+  // What the person did: the tool and the arguments, as they were sent.
+  #did(call) {
+    const title = call.title || call.name;
+    const entries = isRow(call.arguments) ? Object.entries(call.arguments) : [];
+    const where = call.server_local ? t("who.local") : "";
+    return el(
+      "div",
+      { class: "bubble" },
+      el("h2", { id: this.#headingId, tabIndex: -1 }, rich(where ? "call.ran.at" : "call.ran", { tool: title, server: call.server, place: where })),
+      call.replaces ? el("p", { class: "quiet" }, t("call.replaces"), " ", el("button", { type: "button", class: "link", on: { click: () => this.#host.show(call.replaces ?? "") } }, t("call.replaces.show"))) : null,
+      entries.length === 0 ? el("p", { class: "quiet" }, t("call.no-arguments")) : el("dl", { class: "rows" }, entries.map(([name, value]) => {
+        const line = scalar(value);
+        return el("div", null, el("dt", null, bdi(name)), el("dd", null, line === null ? el("pre", { dir: "ltr" }, pretty(value)) : foreign("span", line)));
+      })),
+      el("p", { class: "time" }, el("time", { dateTime: call.created_at }, when(call.created_at)), title === call.name ? null : [" · ", el("code", { class: "value", dir: "ltr" }, call.name)])
+    );
+  }
+  #state(call, open) {
+    const can = call.can ?? {};
+    const buttons = [];
+    if (can.decline_rest && open > 0) buttons.push(this.#button("decline-rest", t("call.decline-rest"), () => this.#post("decline-rest")));
+    if (can.stop) buttons.push(this.#button("stop", t("call.stop"), () => this.#post("stop")));
+    if (can.run_again && call.state !== "uncertain") buttons.push(this.#button("run-again", t("call.run-again"), () => this.#runAgain(), hasEnded(call) && call.state !== "done" ? "primary" : ""));
+    const tone = tones[call.state] ?? "quiet";
+    return el(
+      "div",
+      { class: `state ${tone}`, "data-part": "state", "data-state": call.state },
+      el("p", { class: "title" }, el("span", { class: "mark", "aria-hidden": "true" }), el("strong", null, this.#title(call, open))),
+      el("p", null, foreign("span", call.text || this.#sentence(call, open))),
+      can.resolve ? this.#resolve(call) : null,
+      this.#notice ? el("p", { class: "notice bad", role: "alert" }, this.#notice) : null,
+      buttons.length > 0 ? el("div", { class: "actions" }, buttons) : null,
+      can.run_again && hasEnded(call) && call.state !== "done" ? el("p", { class: "hint" }, t("call.run-again.hint")) : null
+    );
+  }
+  #title(call, open) {
+    if ((call.state === "waiting" || call.state === "sent") && open > 0) return rich("state.asks", { server: call.server, n: open });
+    if (call.state === "waiting") return t("state.waiting.rest");
+    const key = `state.${call.state}`;
+    return has(key) ? rich(key, { server: call.server }) : call.state;
+  }
+  #sentence(call, open) {
+    const key = open > 0 && call.held ? "why.held" : `why.${call.state}`;
+    return has(key) ? t(key, { server: call.server, n: open }) : "";
+  }
+  // An uncertain call is for a person to judge: each way says what it means.
+  #resolve(call) {
+    const way = (how, key, hint) => el(
+      "div",
+      { class: "way" },
+      this.#button(how.replaceAll("_", "-"), t(key), () => this.#post("resolve", { how })),
+      el("p", { class: "hint" }, rich(hint, { server: call.server, tool: call.title || call.name }))
+    );
+    return el(
+      "div",
+      { class: "ways", role: "group", "aria-label": t("resolve.title") },
+      way("send_again", "resolve.send-again", call.held ? "resolve.send-again.held" : "resolve.send-again.hint"),
+      way("it_happened", "resolve.it-happened", "resolve.it-happened.hint"),
+      way("give_up", "resolve.give-up", "resolve.give-up.hint")
+    );
+  }
+  #result(call) {
+    if (call.error) {
+      return el(
+        "div",
+        { class: "bubble answer" },
+        el("p", { class: "verdict bad" }, rich("result.protocol", { server: call.server })),
+        foreign("p", call.error.message),
+        el("p", { class: "quiet" }, t("result.code", { code: String(call.error.code) }))
+      );
+    }
+    if (call.result === null || call.result === void 0) return null;
+    const shown = result(call.result, call.server);
+    if (shown.length === 0) return el("div", { class: "bubble answer" }, details("result.raw", pretty(call.result), true));
+    return el(
+      "section",
+      { class: "bubble answer", "data-part": "result", "aria-label": t("result.title", { server: call.server }) },
+      el("p", { class: "eyebrow" }, rich("result.title", { server: call.server })),
+      shown
+    );
+  }
+  #button(part, label, press, className = "") {
+    return el("button", {
+      type: "button",
+      id: `${this.#headingId}-${part}`,
+      class: className,
+      "data-action": part,
+      "aria-disabled": this.#busy ? "true" : null,
+      on: { click: () => {
+        if (!this.#busy) void this.#busily(press);
+      } }
+    }, label);
+  }
+  async #busily(work) {
+    this.#busy = true;
+    this.#notice = "";
+    try {
+      await work();
+    } catch (error) {
+      this.#notice = sentence(error);
+      if (error instanceof Problem) void this.#host.store.loadCall(this.#id).catch(() => void 0);
+    } finally {
+      this.#busy = false;
+      this.#host.store.touch(this.#id);
+    }
+  }
+  // The same press sent again after a lost reply is the same request.
+  #key(what) {
+    const key = this.#keys.get(what) ?? crypto.randomUUID();
+    this.#keys.set(what, key);
+    return key;
+  }
+  async #post(what, body = {}) {
+    const name = what + (body.how ?? "");
+    const answer = await this.#host.store.api.write(`/v1/calls/${encodeURIComponent(this.#id)}/${what}`, { body, key: this.#key(name) });
+    this.#keys.delete(name);
+    if (answer.id) this.#host.store.takeCall(answer);
+    else await this.#host.store.loadCall(this.#id);
+  }
+  async #runAgain() {
+    const call = await this.#host.store.api.write(`/v1/calls/${encodeURIComponent(this.#id)}/run-again`, { key: this.#key("run-again") });
+    this.#keys.delete("run-again");
+    this.#host.store.takeCall(call);
+    this.#host.show(call.id);
+  }
+  focus() {
+    const heading2 = this.node.querySelector("h2");
+    heading2?.focus({ preventScroll: true });
+    this.node.scrollIntoView({ block: "start" });
+  }
+};
+
+// src/form/check.ts
+function looksRight(field, raw) {
+  if (Array.isArray(raw)) {
+    if (field.required && raw.length === 0 && (field.min_items ?? 1) > 0) return false;
+    return raw.length >= (field.min_items ?? 0) && raw.length <= (field.max_items || Infinity);
+  }
+  if (typeof raw === "object") return field.empty_allowed === true;
+  const text2 = raw.trim();
+  if (text2 === "") return !field.required;
+  switch (field.control) {
+    case "integer":
+      return /^[+-]?\d+$/.test(text2.replace(/\s/g, "")) && within(field, text2);
+    case "number":
+      return /^[+-]?(\d+[.,]?\d*|[.,]\d+)$/.test(text2.replace(/\s/g, "")) && within(field, text2);
+    case "date":
+      return /^\d{4}-\d{2}-\d{2}$/.test(text2);
+    case "date-time":
+      return /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(text2);
+    case "json":
+      return isJSON(text2);
+  }
+  const length = [...raw].length;
+  if (length < (field.min_length ?? 0) || length > (field.max_length || Infinity)) return false;
+  if (field.control === "email") return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text2);
+  if (field.control === "uri") return URL.canParse(text2);
+  return !field.pattern;
+}
+function within(field, text2) {
+  const n = Number(text2.replace(/\s/g, "").replace(",", "."));
+  const bound = (literal, otherwise) => literal ? Number(literal) : otherwise;
+  return n >= bound(field.minimum, -Infinity) && n <= bound(field.maximum, Infinity) && n > bound(field.exclusive_minimum, -Infinity) && n < bound(field.exclusive_maximum, Infinity);
+}
+function isJSON(text2) {
+  try {
+    JSON.parse(text2);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// src/form/control.ts
+var Group = class {
+  node;
+  id;
+  #hints = [];
+  #error;
+  #described;
+  #invalid;
+  #failed = false;
+  /**
+   * A fieldset when the field has several inputs, else a div. described are
+   * the elements that the hints and the error describe, invalid those that
+   * carry aria-invalid: ARIA 1.2 has no such state on a single radio.
+   */
+  constructor(field, setting, options, ...inputs) {
+    this.id = uid("field");
+    this.#described = options.described;
+    this.#invalid = options.invalid;
+    this.#error = el("p", { class: "error", id: `${this.id}-error`, hidden: true });
+    const label = [el("span", { class: "foreign", dir: "auto" }, field.label || field.name)];
+    if (!field.required) label.push(" ", el("span", { class: "optional" }, t("field.optional")));
+    const head = options.fieldset ? el("legend", { class: "label" }, label) : el("label", { class: "label", for: this.id }, label);
+    this.node = el(
+      options.fieldset ? "fieldset" : "div",
+      { class: "field", "data-field": field.name, "data-control": field.control },
+      head,
+      this.#hintsOf(field, setting),
+      this.#error,
+      inputs
+    );
+    if (options.radios) this.node.setAttribute("role", "radiogroup");
+  }
+  #hint(className, ...children) {
+    const id = `${this.id}-hint${this.#hints.length || ""}`;
+    this.#hints.push(id);
+    return el("p", { class: className, id }, children);
+  }
+  #hintsOf(field, setting) {
+    const hints = [];
+    if (field.hint) hints.push(this.#hint("hint", foreign("span", field.hint)));
+    const limits = limitsOf(field);
+    if (limits) hints.push(this.#hint("hint", limits));
+    for (const note of setting.notes) hints.push(this.#hint("hint mark", note));
+    if (setting.from === "default" && setting.server) hints.push(this.#hint("hint mark", rich("field.suggested", { server: setting.server })));
+    if (setting.from === "default" && !setting.server) hints.push(this.#hint("hint mark", t("field.default")));
+    if (setting.from === "earlier") hints.push(this.#hint("hint mark", t("field.earlier")));
+    if (field.secret) {
+      hints.push(this.#hint("warning", setting.server ? rich("field.secret", { server: setting.server }) : t("field.secret.argument")));
+    }
+    return hints;
+  }
+  /** describe ties hints and error to the inputs. Call it when inputs come or go. */
+  describe(extra = []) {
+    const ids2 = [...this.#hints, ...extra];
+    if (this.#failed) ids2.push(this.#error.id);
+    for (const node of this.#described()) {
+      if (ids2.length > 0) node.setAttribute("aria-describedby", ids2.join(" "));
+      else node.removeAttribute("aria-describedby");
+    }
+    for (const node of this.#invalid()) {
+      if (this.#failed) node.setAttribute("aria-invalid", "true");
+      else node.removeAttribute("aria-invalid");
+    }
+  }
+  fail(text2, extra = []) {
+    this.#failed = text2 !== null;
+    this.#error.hidden = text2 === null;
+    this.#error.replaceChildren();
+    if (text2 !== null) this.#error.append(el("span", { class: "away" }, t("field.error")), " ", bdi(text2));
+    this.node.classList.toggle("failed", this.#failed);
+    this.describe(extra);
+  }
+};
+function limitsOf(field) {
+  switch (field.control) {
+    case "integer":
+    case "number":
+      return numberLimits(field);
+    case "choices":
+      return itemLimits(field);
+    case "uri":
+      return t("limit.uri");
+    case "json":
+      return t("limit.json");
+    case "text":
+      return field.max_length ? t("limit.length", { n: field.max_length }) : "";
+    default:
+      return "";
+  }
+}
+function numberLimits(field) {
+  const whole = field.control === "integer";
+  const parts2 = [];
+  const { minimum: min, maximum: max, exclusive_minimum: above, exclusive_maximum: below, multiple_of: of } = field;
+  if (min && max) parts2.push(t(whole ? "limit.whole.between" : "limit.between", { min, max }));
+  else if (min) parts2.push(t(whole ? "limit.whole.least" : "limit.least", { min }));
+  else if (max) parts2.push(t(whole ? "limit.whole.most" : "limit.most", { max }));
+  else if (whole) parts2.push(t("limit.whole"));
+  if (above) parts2.push(t("limit.above", { min: above }));
+  if (below) parts2.push(t("limit.below", { max: below }));
+  if (of && of !== "1") parts2.push(t("limit.multiple", { of }));
+  return parts2.join(". ");
+}
+function itemLimits(field) {
+  const min = field.min_items ?? 0;
+  const max = field.max_items ?? 0;
+  if (min > 0 && min === max) return t("limit.items.exactly", { n: min });
+  if (min > 0 && max > 0) return t("limit.items.between", { min, max });
+  if (min > 1) return t("limit.items.least", { n: min });
+  if (max > 0) return t("limit.items.most", { n: max });
+  return t("limit.items.any");
+}
+function isLong(field) {
+  return field.control === "textarea" || field.multiline === true;
+}
+
+// src/form/choice.ts
+var filterFrom = 11;
+var noAnswer = { value: "", label: t("choice.none") };
+var ChoiceControl = class {
+  field;
+  node;
+  #group;
+  #rows;
+  #several;
+  constructor(field, setting) {
+    this.field = field;
+    this.#several = field.control === "choices";
+    const options = optionsOf(field);
+    const name = uid("choice");
+    this.#rows = options.map((option) => this.#row(option, name, setting));
+    const list2 = field.filter || options.length >= filterFrom ? this.#filtered() : el("div", { class: "options" }, this.#rows.map((row) => row.node));
+    const self = () => [this.#group.node];
+    const boxes = this.#rows.map((row) => row.input);
+    this.#group = new Group(field, setting, {
+      fieldset: true,
+      radios: !this.#several,
+      described: () => this.#group ? self() : [],
+      invalid: () => this.#several ? boxes : self()
+    }, list2);
+    this.node = this.#group.node;
+    if (!this.#several && field.required) this.node.setAttribute("aria-required", "true");
+    this.#group.describe();
+    if (!field.required && !this.#several) this.set("");
+  }
+  #row(option, name, setting) {
+    const id = uid("option");
+    const input = el("input", { type: this.#several ? "checkbox" : "radio", id, name, value: option.value, on: { change: setting.changed } });
+    const label = option.label || option.value;
+    const shown = [foreign("span", label)];
+    if (option.show_value && option.value !== label) shown.push(" ", el("code", { class: "value", dir: "auto" }, option.value || t("choice.empty")));
+    if (option.hint) shown.push(foreign("span", option.hint, "option-hint"));
+    const node = el("div", { class: "option" }, input, el("label", { for: id }, shown));
+    return { option, input, node, text: fold(`${label} ${option.value} ${option.hint ?? ""}`) };
+  }
+  #filtered() {
+    const id = uid("filter");
+    const status = el("p", { class: "hint", role: "status" });
+    const list2 = el("div", { class: "options scroll" }, this.#rows.map((row) => row.node));
+    const total = this.#rows.length;
+    let timer2 = 0;
+    const box = el("input", {
+      type: "text",
+      id,
+      autocomplete: "off",
+      spellcheck: false,
+      on: {
+        input: () => {
+          const words = fold(box.value).split(/\s+/).filter(Boolean);
+          let shown = 0;
+          for (const row of this.#rows) {
+            const fits = row.input.checked || words.every((word) => row.text.includes(word));
+            row.node.hidden = !fits;
+            if (fits) shown++;
+          }
+          window.clearTimeout(timer2);
+          timer2 = window.setTimeout(() => {
+            status.textContent = t("choice.shown", { n: shown, total });
+          }, 300);
+        },
+        // Enter in the filter narrows the list; it must not send the form.
+        keydown: (event) => {
+          if (event.key === "Enter") event.preventDefault();
+        }
+      }
+    });
+    status.textContent = t("choice.shown", { n: total, total });
+    return [el("div", { class: "filter" }, el("label", { for: id }, t("choice.filter")), box, status), list2];
+  }
+  value() {
+    const chosen = this.#rows.filter((row) => row.input.checked);
+    if (this.#several) return chosen.map((row) => row.option.value);
+    const one = chosen[0];
+    if (!one) return "";
+    return one.option.value === "" && one.option !== noAnswer ? [""] : one.option.value;
+  }
+  set(raw) {
+    const wanted = new Set(typeof raw === "string" ? [raw] : Array.isArray(raw) ? raw : [""]);
+    let found = false;
+    const none = raw === "";
+    for (const row of this.#rows) {
+      const fits = row.option === noAnswer ? none : wanted.has(row.option.value) && !none;
+      row.input.checked = fits && (this.#several || !found);
+      found ||= row.input.checked;
+    }
+  }
+  problem() {
+    return null;
+  }
+  target() {
+    return this.#rows.find((row) => row.input.checked && !this.#several)?.input ?? this.#rows[0]?.input ?? this.node;
+  }
+  fail(text2) {
+    this.#group.fail(text2);
+  }
+};
+function optionsOf(field) {
+  const options = field.control === "boolean" && !field.options?.length ? [{ value: "true", label: t("choice.yes") }, { value: "false", label: t("choice.no") }] : [...field.options ?? []];
+  if (field.control !== "choices" && !field.required) options.push(noAnswer);
+  return options;
+}
+function fold(text2) {
+  return text2.normalize("NFKD").replace(/\p{M}/gu, "").toLocaleLowerCase();
+}
+
+// src/form/zone.ts
+var formats = /* @__PURE__ */ new Map();
+function parts(zone, instant) {
+  let format = formats.get(zone);
+  if (!format) {
+    format = new Intl.DateTimeFormat("en-u-ca-iso8601-nu-latn", { timeZone: zone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric" });
+    formats.set(zone, format);
+  }
+  const found = {};
+  for (const { type, value } of format.formatToParts(instant)) found[type] = Number(value);
+  const at = (name) => found[name] ?? 0;
+  return { year: at("year"), month: at("month"), day: at("day"), hour: at("hour"), minute: at("minute"), second: at("second") };
+}
+function asUTC(local) {
+  const date = /* @__PURE__ */ new Date(0);
+  date.setUTCFullYear(local.year, local.month - 1, local.day);
+  date.setUTCHours(local.hour, local.minute, local.second);
+  return date.getTime();
+}
+function offsetAt(zone, instant) {
+  return Math.round((asUTC(parts(zone, instant)) - Math.floor(instant / 1e3) * 1e3) / 6e4);
+}
+function offsetsOf(zone, local) {
+  const fixed = /^UTC([+-])(\d\d):(\d\d)$/.exec(zone);
+  if (fixed) return [(fixed[1] === "-" ? -1 : 1) * (Number(fixed[2]) * 60 + Number(fixed[3]))];
+  const guess = asUTC(local);
+  const day = 864e5;
+  const candidates = /* @__PURE__ */ new Set([offsetAt(zone, guess - day), offsetAt(zone, guess), offsetAt(zone, guess + day)]);
+  return [...candidates].filter((offset) => asUTC(parts(zone, guess - offset * 6e4)) === guess).sort((a, b) => b - a);
+}
+function offsetText(minutes) {
+  const size2 = Math.abs(minutes);
+  return `${minutes < 0 ? "-" : "+"}${two(Math.floor(size2 / 60))}:${two(size2 % 60)}`;
+}
+function two(n) {
+  return String(n).padStart(2, "0");
+}
+function ownZone() {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+}
+function zones() {
+  return ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
+}
+
+// src/form/date.ts
+var partKeys = { day: "date.day", month: "date.month", year: "date.year" };
+function partOrder() {
+  const parts2 = new Intl.DateTimeFormat(navigator.language || language, { year: "numeric", month: "numeric", day: "numeric", calendar: "iso8601" }).formatToParts(0).map((part) => part.type).filter((type) => type in partKeys);
+  return parts2.length === 3 ? parts2 : ["day", "month", "year"];
+}
+function monthNumber(text2) {
+  if (/^\d{1,2}$/.test(text2)) return Number(text2);
+  const wanted = text2.toLocaleLowerCase().replace(/\.$/, "");
+  if ([...wanted].length < 3) return null;
+  for (const locale of [navigator.language || language, language, "en"]) {
+    const names = new Intl.DateTimeFormat(locale, { month: "long", timeZone: "UTC" });
+    for (let month = 0; month < 12; month++) {
+      if (names.format(Date.UTC(2e3, month, 1)).toLocaleLowerCase().startsWith(wanted)) return month + 1;
+    }
+  }
+  return null;
+}
+var DateInputs = class {
+  node;
+  inputs = [];
+  #part;
+  constructor(field, changed) {
+    const birthday = field.autocomplete === "bday";
+    const make = (part) => el("input", {
+      type: "text",
+      id: uid(part),
+      class: part === "year" ? "w4" : part === "month" ? "w3" : "w2",
+      autocomplete: birthday ? `bday-${part}` : "off",
+      spellcheck: false,
+      on: { input: changed },
+      ...part === "month" ? {} : { inputmode: "numeric", inputMode: "numeric" }
+    });
+    this.#part = { day: make("day"), month: make("month"), year: make("year") };
+    this.node = el("div", { class: "parts" }, partOrder().map((part) => {
+      const input = this.#part[part];
+      this.inputs.push(input);
+      return el("div", { class: "part" }, el("label", { for: input.id }, t(partKeys[part])), input);
+    }));
+  }
+  get blank() {
+    return this.inputs.every((input) => input.value.trim() === "");
+  }
+  /** numbers is the date if its parts are a real one. */
+  numbers() {
+    const year = this.#part.year.value.trim();
+    const month = monthNumber(this.#part.month.value.trim());
+    const day = this.#part.day.value.trim();
+    if (!/^\d{4}$/.test(year) || !/^\d{1,2}$/.test(day) || month === null) return null;
+    const date = /* @__PURE__ */ new Date(0);
+    date.setUTCFullYear(Number(year), month - 1, Number(day));
+    if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== Number(day)) return null;
+    return { year: Number(year), month, day: Number(day) };
+  }
+  /** text is YYYY-MM-DD, or what was typed in that order when it is no date. */
+  text() {
+    if (this.blank) return "";
+    const date = this.numbers();
+    if (date) return `${String(date.year).padStart(4, "0")}-${two(date.month)}-${two(date.day)}`;
+    return [this.#part.year, this.#part.month, this.#part.day].map((input) => input.value.trim()).join("-");
+  }
+  set(text2) {
+    const [, year = "", month = "", day = ""] = /^([^-]*)-([^-]*)-(.*)$/.exec(text2) ?? [];
+    const bare = (part) => /^0\d$/.test(part) ? part.slice(1) : part;
+    this.#part.year.value = year || month || day ? year : text2;
+    this.#part.month.value = bare(month);
+    this.#part.day.value = bare(day);
+  }
+  /** wrong is the first part that cannot be right. */
+  wrong() {
+    const { day, month, year } = this.#part;
+    const bad = (input) => {
+      const text2 = input.value.trim();
+      if (input === year) return !/^\d{4}$/.test(text2);
+      const n = input === month ? monthNumber(text2) : /^\d{1,2}$/.test(text2) ? Number(text2) : null;
+      return n === null || n < 1 || n > (input === month ? 12 : 31);
+    };
+    return this.inputs.find(bad) ?? (this.numbers() ? this.inputs[0] : day) ?? day;
+  }
+};
+var DateControl = class {
+  field;
+  node;
+  #date;
+  #group;
+  constructor(field, setting) {
+    this.field = field;
+    this.#date = new DateInputs(field, setting.changed);
+    const example = uid("example");
+    this.#group = new Group(
+      field,
+      setting,
+      { fieldset: true, described: () => this.#group ? [this.#group.node] : [], invalid: () => this.#date.inputs },
+      el("p", { class: "hint", id: example }, t("date.example", { example: exampleDate() })),
+      this.#date.node
+    );
+    this.node = this.#group.node;
+    this.#example = [example];
+    this.#group.describe(this.#example);
+  }
+  #example;
+  value() {
+    return this.#date.text();
+  }
+  set(raw) {
+    this.#date.set(typeof raw === "string" ? raw : "");
+  }
+  problem() {
+    return this.#date.blank || this.#date.numbers() ? null : t("date.unreal", { label: this.field.label || this.field.name });
+  }
+  target() {
+    return this.#date.wrong();
+  }
+  fail(text2) {
+    this.#group.fail(text2, this.#example);
+  }
+};
+function exampleDate() {
+  const parts2 = { day: "27", month: "3", year: "2027" };
+  return partOrder().map((part) => parts2[part]).join(" ");
+}
+var MomentControl = class {
+  field;
+  node;
+  #date;
+  #time;
+  #zone;
+  #echo;
+  #twice;
+  #group;
+  #changed;
+  #inputs;
+  #chosenOffset = null;
+  #twiceFor = "";
+  constructor(field, setting) {
+    this.field = field;
+    this.#changed = setting.changed;
+    const changed = () => {
+      this.#update();
+      setting.changed();
+    };
+    this.#date = new DateInputs(field, changed);
+    this.#time = el("input", { type: "text", id: uid("time"), class: "w5", autocomplete: "off", spellcheck: false, on: { input: changed } });
+    const own = ownZone();
+    this.#zone = el(
+      "select",
+      { id: uid("zone"), on: { change: changed } },
+      el("option", { value: own, selected: true }, t("date.own", { zone: own, offset: offsetText(offsetAt(own, Date.now())) })),
+      zones().filter((zone) => zone !== own).map((zone) => el("option", { value: zone }, zone))
+    );
+    this.#echo = el("p", { class: "hint echo", id: uid("echo") });
+    this.#twice = el("div", { class: "twice" });
+    this.#inputs = [...this.#date.inputs, this.#time];
+    const rows2 = [
+      this.#date.node,
+      el(
+        "div",
+        { class: "parts" },
+        el("div", { class: "part" }, el("label", { for: this.#time.id }, t("date.time")), this.#time),
+        el("div", { class: "part wide" }, el("label", { for: this.#zone.id }, t("date.zone")), this.#zone)
+      ),
+      this.#twice,
+      this.#echo
+    ];
+    this.#group = new Group(field, setting, { fieldset: true, described: () => this.#group ? [this.#group.node] : [], invalid: () => this.#inputs }, rows2);
+    this.node = this.#group.node;
+    this.#group.describe();
+    this.#update();
+  }
+  #local() {
+    const date = this.#date.numbers();
+    const time = /^(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?$/.exec(this.#time.value.trim());
+    if (!date || !time) return null;
+    const local = { ...date, hour: Number(time[1]), minute: Number(time[2]), second: Number(time[3] ?? 0) };
+    return local.hour < 24 && local.minute < 60 && local.second < 60 ? local : null;
+  }
+  get #blank() {
+    return this.#date.blank && this.#time.value.trim() === "";
+  }
+  #offset(local) {
+    const offsets = offsetsOf(this.#zone.value, local);
+    if (offsets.length === 2) return offsets.includes(this.#chosenOffset ?? NaN) ? this.#chosenOffset : null;
+    return offsets[0] ?? null;
+  }
+  value() {
+    if (this.#blank) return "";
+    const local = this.#local();
+    const offset = local ? this.#offset(local) : null;
+    if (!local || offset === null) return `${this.#date.text()}T${this.#time.value.trim()}`;
+    return `${this.#date.text()}T${two(local.hour)}:${two(local.minute)}:${two(local.second)}${offset === 0 && this.#zone.value === "UTC" ? "Z" : offsetText(offset)}`;
+  }
+  set(raw) {
+    const text2 = typeof raw === "string" ? raw : "";
+    const [, date = "", time = "", offset = ""] = /^(.*?)(?:[Tt ](.*?)([Zz]|[+-]\d\d:\d\d)?)?$/.exec(text2) ?? [];
+    this.#date.set(date);
+    const bare = time.replace(/\.0+$/, "");
+    this.#time.value = /^\d\d:\d\d:00$/.test(bare) ? bare.slice(0, 5) : bare;
+    if (offset) this.#zoneOf(offset.toUpperCase() === "Z" ? "+00:00" : offset);
+    this.#update();
+  }
+  // A value that came with an offset is shown in that offset.
+  #zoneOf(offset) {
+    const minutes = (offset.startsWith("-") ? -1 : 1) * (Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4, 6)));
+    const local = this.#local();
+    const own = ownZone();
+    if (local && offsetsOf(own, local).includes(minutes)) {
+      this.#chosenOffset = minutes;
+      this.#zone.value = own;
+      return;
+    }
+    const zone = minutes === 0 ? "UTC" : `UTC${offset}`;
+    if (![...this.#zone.options].some((option) => option.value === zone)) this.#zone.prepend(el("option", { value: zone }, zone));
+    this.#zone.value = zone;
+  }
+  #update() {
+    const local = this.#local();
+    const offsets = local ? offsetsOf(this.#zone.value, local) : [];
+    this.#askTwice(offsets);
+    const ready = local !== null && this.#offset(local) !== null;
+    this.#echo.textContent = ready ? t("date.echo", { value: String(this.value()) }) : "";
+    this.#echo.hidden = !ready;
+  }
+  // Clocks go back over this hour: the person says which of the two is meant.
+  #askTwice(offsets) {
+    const key = offsets.length === 2 ? offsets.join() : "";
+    if (key === this.#twiceFor) return;
+    this.#twiceFor = key;
+    this.#twice.replaceChildren();
+    if (offsets.length !== 2) return;
+    const name = uid("twice");
+    this.#twice.append(el("fieldset", { class: "field" }, el("legend", null, t("date.twice")), offsets.map((offset, i) => {
+      const id = uid("offset");
+      const input = el("input", {
+        type: "radio",
+        id,
+        name,
+        checked: offset === this.#chosenOffset,
+        on: {
+          change: () => {
+            this.#chosenOffset = offset;
+            this.#update();
+            this.#changed();
+          }
+        }
+      });
+      return el("div", { class: "option" }, input, el("label", { for: id }, t(i === 0 ? "date.first" : "date.second", { offset: offsetText(offset) })));
+    })));
+  }
+  problem() {
+    if (this.#blank) return null;
+    const label = this.field.label || this.field.name;
+    if (!this.#date.numbers()) return t("date.unreal", { label });
+    const local = this.#local();
+    if (!local) return t("date.untimed", { label });
+    const offsets = offsetsOf(this.#zone.value, local);
+    if (offsets.length === 0) return t("date.gap", { label, zone: this.#zone.value });
+    return this.#offset(local) === null ? t("date.which", { label }) : null;
+  }
+  target() {
+    if (!this.#date.numbers()) return this.#date.wrong();
+    return this.#twice.querySelector("input") ?? this.#time;
+  }
+  fail(text2) {
+    this.#group.fail(text2, [this.#echo.id]);
+  }
+};
+
+// src/form/text.ts
+var TextControl = class {
+  field;
+  node;
+  #group;
+  #input;
+  #count = null;
+  #spoken = null;
+  #empty = null;
+  #emptyRow = null;
+  #timer = 0;
+  constructor(field, setting) {
+    this.field = field;
+    const json = field.control === "json";
+    const multi = isLong(field) || json;
+    const input = multi ? el("textarea", { rows: json ? 5 : 4 }) : el("input", { type: "text" });
+    this.#input = input;
+    if (json) input.classList.add("code");
+    input.setAttribute("autocomplete", field.autocomplete || (field.control === "email" ? "email" : "off"));
+    input.dir = json || field.control === "uri" || field.control === "email" ? "ltr" : "auto";
+    const mode = inputMode(field);
+    if (mode) input.setAttribute("inputmode", mode);
+    if (json || field.control === "email" || field.control === "uri" || mode === "numeric" || mode === "decimal") {
+      input.spellcheck = false;
+      input.setAttribute("autocapitalize", "none");
+    }
+    if (field.required) input.setAttribute("aria-required", "true");
+    if (field.control === "integer" || field.control === "number") input.classList.add("short");
+    const limit = multi && field.max_length ? field.max_length : 0;
+    if (limit) {
+      this.#count = el("p", { class: "hint", "aria-hidden": "true" });
+      this.#spoken = el("p", { class: "away", role: "status" });
+    }
+    const one = [input];
+    if (field.empty_allowed && field.required) {
+      const id = uid("empty");
+      this.#empty = el("input", { type: "checkbox", id, on: { change: setting.changed } });
+      this.#emptyRow = el("div", { class: "option", hidden: true }, this.#empty, el("label", { for: id }, t("field.send-empty")));
+    }
+    this.#group = new Group(field, setting, { fieldset: false, described: () => one, invalid: () => one }, input, this.#count, this.#spoken, this.#emptyRow);
+    this.node = this.#group.node;
+    input.id = this.#group.id;
+    input.addEventListener("input", () => {
+      this.#counted(true);
+      setting.changed();
+    });
+    this.#group.describe();
+    this.#counted(false);
+  }
+  // Length counts code points, as JSON Schema does.
+  #counted(speak) {
+    const limit = this.field.max_length;
+    if (!this.#count || !limit) return;
+    const used = [...this.#input.value].length;
+    const text2 = used > limit ? t("count.over", { n: used - limit }) : t("count.left", { n: limit - used });
+    this.#count.textContent = text2;
+    if (!speak) return;
+    window.clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => {
+      if (this.#spoken) this.#spoken.textContent = text2;
+    }, 1e3);
+  }
+  value() {
+    return this.#input.value === "" && this.#empty?.checked ? { empty: true } : this.#input.value;
+  }
+  set(raw) {
+    this.#input.value = typeof raw === "string" ? raw : Array.isArray(raw) ? raw.join("\n") : "";
+    if (this.#empty && this.#emptyRow && typeof raw === "object" && !Array.isArray(raw)) {
+      this.#empty.checked = true;
+      this.#emptyRow.hidden = false;
+    }
+    this.#counted(false);
+  }
+  problem() {
+    return null;
+  }
+  target() {
+    return this.#input;
+  }
+  fail(text2) {
+    if (text2 !== null && this.#emptyRow && this.#input.value === "") this.#emptyRow.hidden = false;
+    this.#group.fail(text2);
+  }
+};
+function inputMode(field) {
+  if (field.input_mode) return field.input_mode;
+  if (field.control === "number") return "decimal";
+  if (field.control === "integer") return Number(field.minimum ?? -1) >= 0 ? "numeric" : "";
+  if (field.control === "email") return "email";
+  if (field.control === "uri") return "url";
+  return "";
+}
+
+// src/form/form.ts
+var Form = class {
+  /** Error summary and fields. It is no <form>: the owner puts it into one with its buttons. */
+  node;
+  /** Why this form cannot be sent at all, as a sentence, or "". */
+  stopped;
+  /** Whether a value stands that nobody typed: then a review is due. */
+  prefilled;
+  controls;
+  #summary;
+  #errors = /* @__PURE__ */ new Set();
+  constructor({ view, server, suggested, draft, changed }) {
+    this.#summary = el("div", { class: "summary", tabIndex: -1, hidden: true, "data-part": "summary" });
+    const controls = [];
+    const nodes = [];
+    let stopped = view.problem ?? "";
+    let prefilled = false;
+    for (const field of view.fields ?? []) {
+      if (field.control === "unsupported") {
+        nodes.push(unsupported(field));
+        if (field.required) stopped ||= t("form.stopped", { label: field.label || field.name, reason: field.problem ?? "" });
+        continue;
+      }
+      const earlier = suggested?.[field.name];
+      const preset = earlier ?? field.default ?? null;
+      const from = earlier !== void 0 ? "earlier" : preset !== null && !blank(preset) ? "default" : "";
+      prefilled ||= from !== "";
+      const notes = (view.notes ?? []).filter((note) => note.name === field.name).map((note) => note.text);
+      const setting = { server, from, notes, changed: () => this.#changed(changed) };
+      const control = controlFor(field, setting);
+      if (preset !== null) control.set(preset);
+      const typed = draft?.[field.name];
+      if (typed !== void 0) control.set(typed);
+      controls.push(control);
+      nodes.push(control.node);
+    }
+    this.controls = controls;
+    this.stopped = stopped;
+    this.prefilled = prefilled;
+    this.node = el("div", { class: "form" }, this.#summary, nodes, leftOut(view.left_out ?? []));
+  }
+  #changed(told) {
+    for (const control of this.#errors) {
+      if (control.problem() === null && looksRight(control.field, control.value())) {
+        control.fail(null);
+        this.#errors.delete(control);
+      }
+    }
+    told?.(this.input());
+  }
+  /** input is every field's raw value. A cleared field is sent as empty, so that a default does not come back. */
+  input() {
+    return Object.fromEntries(this.controls.map((control) => [control.field.name, control.value()]));
+  }
+  /** ownErrors are the problems that only the page can see. */
+  ownErrors() {
+    return this.controls.flatMap((control) => {
+      const text2 = control.problem();
+      return text2 === null ? [] : [{ field: control.field.name, code: "local", text: text2 }];
+    });
+  }
+  /** fail shows errors at their fields and in the summary, and moves the focus there. */
+  fail(errors) {
+    this.clear();
+    const items = [];
+    for (const error of errors) {
+      const control = this.controls.find((control2) => control2.field.name === nameOf(error));
+      if (!control) {
+        items.push(el("li", null, bdi(error.text)));
+        continue;
+      }
+      if (!this.#errors.has(control)) control.fail(error.text);
+      this.#errors.add(control);
+      items.push(el("li", null, el("a", {
+        href: `#${control.target().id}`,
+        on: {
+          click: (event) => {
+            event.preventDefault();
+            const target = control.target();
+            target.focus();
+            target.scrollIntoView({ block: "center" });
+          }
+        }
+      }, bdi(error.text))));
+    }
+    this.#summary.append(el("h4", null, t("error.summary")), el("ul", null, items));
+    this.#summary.hidden = false;
+    this.#summary.focus();
+  }
+  /** clear removes all errors. */
+  clear() {
+    for (const control of this.#errors) control.fail(null);
+    this.#errors.clear();
+    this.#summary.replaceChildren();
+    this.#summary.hidden = true;
+  }
+};
+function nameOf(error) {
+  if (error.field) return error.field;
+  const [, name = ""] = /^\/([^/]*)/.exec(error.pointer ?? "") ?? [];
+  return name.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+function controlFor(field, setting) {
+  switch (field.control) {
+    case "boolean":
+    case "choice":
+    case "choices":
+      return new ChoiceControl(field, setting);
+    case "date":
+      return new DateControl(field, setting);
+    case "date-time":
+      return new MomentControl(field, setting);
+    default:
+      return new TextControl(field, setting);
+  }
+}
+function unsupported(field) {
+  return el(
+    "div",
+    { class: "field unsupported", "data-field": field.name, "data-control": "unsupported" },
+    el("p", { class: "label" }, el("span", { class: "foreign", dir: "auto" }, field.label || field.name)),
+    el("p", { class: "hint" }, field.required ? t("field.undrawable.required") : t("field.undrawable"), " ", bdi(field.problem ?? ""))
+  );
+}
+function blank(raw) {
+  return raw === "" || Array.isArray(raw) && raw.length === 0;
+}
+function leftOut(list2) {
+  if (list2.length === 0) return null;
+  return el(
+    "div",
+    { class: "left-out", "data-part": "left-out" },
+    el("p", null, t("form.left-out")),
+    el("ul", null, list2.map((one) => el("li", null, el("strong", null, bdi(one.label || one.name)), " ", bdi(one.problem))))
+  );
+}
+function stopNotice(reason) {
+  return el("p", { class: "warning", "data-part": "stopped" }, el("strong", null, t("form.cannot-send")), " ", bdi(reason));
+}
+
+// src/chat/picker.ts
+var Picker = class {
+  node = el("section", { class: "picker", "aria-labelledby": "picker-title" });
+  #options;
+  #tools = /* @__PURE__ */ new Map();
+  #server = "";
+  #tool = null;
+  #form = null;
+  #filter = "";
+  #busy = false;
+  #notice = "";
+  #attempt = { payload: "", key: "" };
+  #shape = "";
+  constructor(options) {
+    this.#options = options;
+  }
+  /** update draws what changed; call it inside keepFocus. */
+  update() {
+    const { servers } = this.#options.store;
+    if (!servers.some((server) => server.id === this.#server)) {
+      this.#server = servers[0]?.id ?? "";
+      this.#tool = null;
+    }
+    if (this.#server) this.#load(this.#server);
+    const tools = this.#tools.get(this.#server);
+    const shape = JSON.stringify([servers, this.#server, tools, this.#tool?.name, this.#busy, this.#notice, this.#options.store.loaded]);
+    if (shape === this.#shape) return;
+    this.#shape = shape;
+    fill(this.node, el("h2", { id: "picker-title", tabIndex: -1 }, t("picker.title")), this.#body(servers, tools));
+    if (!this.#tool) this.#narrow();
+  }
+  #redraw() {
+    keepFocus(this.#options.root, () => this.update());
+  }
+  #load(server, again = false) {
+    if (this.#tools.has(server) && !again) return;
+    this.#tools.set(server, { state: "loading" });
+    this.#options.store.loadTools(server).then(
+      (tools) => this.#tools.set(server, { state: "here", tools }),
+      (error) => this.#tools.set(server, { state: "failed", text: sentence(error) })
+    ).finally(() => this.#redraw());
+  }
+  /** retry asks again for the tools of servers that could not be reached. */
+  retry() {
+    for (const [server, tools] of this.#tools) if (tools.state === "failed") this.#tools.delete(server);
+  }
+  #body(servers, tools) {
+    if (servers.length === 0) return el("p", null, this.#options.store.loaded ? t("picker.no-servers") : t("loading"));
+    if (this.#tool) return this.#arguments(this.#tool);
+    return [
+      el("p", { class: "hint" }, t("picker.no-model")),
+      servers.length > 1 ? this.#serverChoice(servers) : el("p", { class: "one-server" }, rich("picker.server-one", { server: servers[0]?.id ?? "" })),
+      this.#toolList(tools)
+    ];
+  }
+  #serverChoice(servers) {
+    return el("fieldset", { class: "servers" }, el("legend", null, t("picker.server")), el("div", { class: "segments" }, servers.map((server) => {
+      const id = `server-${server.id}`;
+      return el(
+        "div",
+        { class: "segment" },
+        el("input", {
+          type: "radio",
+          name: "server",
+          id,
+          value: server.id,
+          checked: server.id === this.#server,
+          on: {
+            change: () => {
+              this.#server = server.id;
+              this.#filter = "";
+              this.#redraw();
+            }
+          }
+        }),
+        el("label", { for: id }, bdi(server.id), server.status === "failed" ? el("span", { class: "quiet" }, " ", t("server.failed")) : null)
+      );
+    })));
+  }
+  #toolList(tools) {
+    if (!tools || tools.state === "loading") return el("p", { class: "quiet", role: "status" }, t("picker.loading", { server: this.#server }));
+    if (tools.state === "failed") {
+      return el("div", { class: "notice bad" }, el("p", null, tools.text), el("button", {
+        type: "button",
+        "data-action": "retry-tools",
+        on: {
+          click: () => {
+            this.#load(this.#server, true);
+            this.#redraw();
+          }
+        }
+      }, t("picker.retry")));
+    }
+    if (tools.tools.length === 0) return el("p", null, rich("picker.no-tools", { server: this.#server }));
+    const box = el("input", {
+      type: "search",
+      id: "tool-filter",
+      autocomplete: "off",
+      spellcheck: false,
+      value: this.#filter,
+      on: {
+        input: () => {
+          this.#filter = box.value;
+          this.#narrow();
+        }
+      }
+    });
+    return [
+      tools.tools.length > 5 ? el("div", { class: "field" }, el("label", { class: "label", for: box.id }, t("picker.find")), box) : null,
+      el("ul", { class: "tools", role: "list", "aria-label": t("picker.tools", { server: this.#server }) }, tools.tools.map((tool) => {
+        const titled = tool.title !== "" && tool.title !== tool.name;
+        const id = `tool-${tool.name}`;
+        return el(
+          "li",
+          { "data-tool": tool.name },
+          el(
+            "button",
+            { type: "button", id, "aria-describedby": tool.description ? `${id}-about` : void 0, on: { click: () => this.#choose(tool) } },
+            el("span", { class: "tool-title" }, bdi(tool.title || tool.name)),
+            titled ? el("code", { class: "value", dir: "ltr" }, tool.name) : null,
+            tool.changed ? el("span", { class: "badge" }, t("picker.changed")) : null
+          ),
+          tool.description ? el("p", { class: "foreign about", dir: "auto", id: `${id}-about` }, tool.description) : null
+        );
+      })),
+      el("p", { class: "hint", role: "status", "data-part": "found" })
+    ];
+  }
+  #narrow() {
+    const words = this.#filter.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+    const items = [...this.node.querySelectorAll("[data-tool]")];
+    let shown = 0;
+    for (const item of items) {
+      const text2 = (item.textContent ?? "").toLocaleLowerCase();
+      item.hidden = !words.every((word) => text2.includes(word));
+      if (!item.hidden) shown++;
+    }
+    const status = this.node.querySelector('[data-part="found"]');
+    if (status) status.textContent = words.length > 0 ? t("choice.shown", { n: shown, total: items.length }) : "";
+  }
+  #choose(tool) {
+    const before = this.#tool;
+    this.#tool = tool;
+    this.#notice = "";
+    this.#form = tool ? new Form({ view: tool.view, server: "" }) : null;
+    this.#redraw();
+    const target = tool ? this.node.querySelector("#tool-heading") : this.node.querySelector(`#${CSS.escape(`tool-${before?.name ?? ""}`)}`);
+    target?.focus();
+  }
+  #arguments(tool) {
+    const form = this.#form ??= new Form({ view: tool.view, server: "" });
+    return el(
+      "form",
+      {
+        noValidate: true,
+        autocomplete: "off",
+        class: "arguments",
+        on: {
+          submit: (event) => {
+            event.preventDefault();
+            if (!this.#busy) void this.#run(tool, form);
+          },
+          keydown: (event) => {
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+          }
+        }
+      },
+      el("h3", { id: "tool-heading", tabIndex: -1 }, bdi(tool.title || tool.name), " ", el("span", { class: "quiet" }, rich("picker.on", { server: this.#server }))),
+      tool.description ? foreign("p", tool.description, "about") : null,
+      this.#notice ? el("p", { class: "notice bad", role: "alert" }, this.#notice) : null,
+      tool.view.fields?.length ? null : el("p", { class: "quiet" }, t("picker.no-arguments")),
+      form.node,
+      form.stopped ? stopNotice(form.stopped) : null,
+      el(
+        "div",
+        { class: "actions" },
+        form.stopped ? null : el("button", { type: "submit", class: "primary", id: "run", "data-action": "run", "aria-disabled": this.#busy ? "true" : null }, this.#busy ? t("picker.running") : rich("picker.run", { tool: tool.name })),
+        el("button", { type: "button", id: "other-tool", "data-action": "other-tool", on: { click: () => this.#choose(null) } }, t("picker.other"))
+      )
+    );
+  }
+  async #run(tool, form) {
+    const own = form.ownErrors();
+    if (own.length > 0) return form.fail(own);
+    const body = { conversation: this.#options.conversation(), server: this.#server, tool: tool.name, input: form.input() };
+    const payload = JSON.stringify(body);
+    if (this.#attempt.payload !== payload) this.#attempt = { payload, key: crypto.randomUUID() };
+    this.#busy = true;
+    this.#notice = "";
+    form.clear();
+    this.#redraw();
+    let problem = null;
+    try {
+      const call = await this.#options.store.api.write("/v1/calls", { body, key: this.#attempt.key });
+      this.#attempt = { payload: "", key: "" };
+      this.#tool = null;
+      this.#form = null;
+      this.#filter = "";
+      this.#options.store.takeCall(call);
+      this.#options.ran(call);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 422 && error.errors.length > 0) problem = error;
+      else this.#notice = sentence(error);
+    } finally {
+      this.#busy = false;
+      this.#redraw();
+      if (problem) form.fail(problem.errors);
+    }
+  }
+};
+
+// src/lib/base.css
+var base_default = '/* What all roots share: tokens, text, buttons, inputs. Integrators set --parley-*. */\n:host {\n	--_ink: var(--parley-ink, light-dark(#1b2026, #e7e9ec));\n	--_quiet: var(--parley-quiet, light-dark(#56606b, #a3acb5));\n	--_paper: var(--parley-paper, light-dark(#ffffff, #1b1f24));\n	--_ground: var(--parley-ground, light-dark(#f6f6f3, #121518));\n	--_line: var(--parley-line, light-dark(#d9dbde, #373e46));\n	--_edge: var(--parley-edge, light-dark(#7b858f, #7f8a95));\n	--_accent: var(--parley-accent, light-dark(#0a5f73, #6fc7da));\n	--_on-accent: var(--parley-on-accent, light-dark(#ffffff, #06222a));\n	--_tint: var(--parley-tint, light-dark(#e8f1f3, #1d2c31));\n	--_ask: var(--parley-ask, light-dark(#8a5a00, #e5b656));\n	--_ask-tint: var(--parley-ask-tint, light-dark(#fdf8ec, #221e15));\n	--_bad: var(--parley-bad, light-dark(#b0231b, #ff948a));\n	--_bad-tint: var(--parley-bad-tint, light-dark(#fdf1f0, #2b1a19));\n	--_good: var(--parley-good, light-dark(#1b6e3c, #7ad3a0));\n	--_radius: var(--parley-radius, 10px);\n	--_mono: ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace;\n	display: block;\n	color: var(--_ink);\n	font-family: var(--parley-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif);\n	font-size: 1rem;\n	line-height: 1.5;\n}\n:host([hidden]), [hidden] { display: none !important }\n*, ::before, ::after { box-sizing: border-box }\nh1, h2, h3, h4, p, ul, dl, dd, fieldset, pre, figure { margin: 0; padding: 0; border: 0 }\nfieldset { min-inline-size: 0 }\nh1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em }\nh2 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600 }\nh3 { font-size: 1.125rem; line-height: 1.35; font-weight: 650 }\nh4 { font-size: 1rem; line-height: 1.4; font-weight: 650 }\np, li, dt, dd, label, legend, code, pre, summary, h1, h2, h3, h4, button, .foreign { overflow-wrap: anywhere }\n.foreign { white-space: pre-wrap; unicode-bidi: isolate }\n.quiet, .hint, .time { color: var(--_quiet) }\n.hint, .time { font-size: .9375rem }\n.eyebrow { font-size: .8125rem; font-weight: 600; letter-spacing: .02em; color: var(--_quiet) }\n.away {\n	position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden;\n	clip-path: inset(50%); white-space: nowrap;\n}\na { color: var(--_accent); text-underline-offset: .15em }\ncode, pre, .code { font-family: var(--_mono); font-size: .875em }\ncode.value { color: var(--_quiet) }\npre {\n	white-space: pre-wrap; padding: .75rem; border: 1px solid var(--_line); border-radius: 6px;\n	background: var(--_ground); max-block-size: 24rem; overflow: auto;\n}\n\nbutton, a.button {\n	font: inherit; font-weight: 550; color: var(--_ink); background: var(--_paper); text-decoration: none; text-align: center;\n	border: 1px solid var(--_edge); border-radius: 7px; padding: .4375rem .875rem; min-block-size: 2.5rem; cursor: pointer;\n}\nbutton:hover, a.button:hover { border-color: var(--_ink); background: var(--_ground) }\nbutton.primary { color: var(--_on-accent); background: var(--_accent); border-color: var(--_accent) }\nbutton.primary:hover { background: color-mix(in oklab, var(--_accent) 86%, var(--_ink)) }\nbutton[aria-disabled="true"] { opacity: .65; cursor: progress }\nbutton.link {\n	font-weight: inherit; color: var(--_accent); background: none; border: 0; padding: 0; min-block-size: 1.5rem;\n	text-decoration: underline; text-underline-offset: .15em; text-align: start;\n}\n:focus-visible { outline: 3px solid var(--_accent); outline-offset: 2px; border-radius: 4px }\n[tabindex="-1"]:focus-visible { outline-offset: 4px }\n.actions { display: flex; flex-wrap: wrap; gap: .625rem; align-items: center }\n\ninput[type="text"], input[type="search"], textarea, select {\n	font: inherit; color: var(--_ink); background: var(--_paper); border: 1px solid var(--_edge); border-radius: 6px;\n	padding: .4375rem .625rem; inline-size: 100%; min-block-size: 2.5rem;\n}\ntextarea { resize: vertical; display: block }\ntextarea.code { font-family: var(--_mono); font-size: .875rem }\ninput[type="radio"], input[type="checkbox"] { inline-size: 1.25rem; block-size: 1.25rem; margin: 0; accent-color: var(--_accent); flex: none }\n\n.notice, .warning, .note {\n	padding: .625rem .875rem; border-radius: 6px; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); background: var(--_paper);\n}\n.notice.bad, .warning { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.rows { display: grid; gap: .5rem }\n.rows > div { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: .125rem 1rem }\n.rows dt { color: var(--_quiet) }\n.rows .from { display: block; font-size: .875rem; color: var(--_quiet); font-style: italic }\n@media (max-width: 30rem) {\n	.rows > div { grid-template-columns: 1fr }\n}\ndetails > summary { cursor: pointer; min-block-size: 1.5rem; inline-size: fit-content }\ndetails[open] > summary { margin-block-end: .5rem }\n@media (forced-colors: active) {\n	button.primary { forced-color-adjust: none; color: HighlightText; background: Highlight; border-color: Highlight }\n	.notice, .warning, .note { border-inline-start-color: CanvasText }\n}\n';
+
+// src/form/form.css
+var form_default = '/* Fields of a form. */\n.form { display: grid; gap: 1.375rem }\n.field { display: grid; gap: .375rem }\nfieldset.field { display: block }\nfieldset.field > * + * { margin-block-start: .375rem }\n.field > .label, .field legend { font-weight: 600 }\n.field legend { padding: 0 }\n.optional { font-weight: 400; color: var(--_quiet) }\n.hint.mark { font-style: italic }\n.field .error { color: var(--_bad); font-weight: 600 }\n.failed { border-inline-start: 4px solid var(--_bad); padding-inline-start: .875rem }\n.failed input[type="text"][aria-invalid="true"], .failed textarea[aria-invalid="true"] { border-color: var(--_bad); border-width: 2px }\ninput.short { max-inline-size: 12rem }\n\n.options { display: grid; gap: .125rem }\n.options.scroll { max-block-size: 18rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 6px; padding: .375rem .625rem; background: var(--_paper) }\n.option { display: flex; gap: .625rem; align-items: flex-start; padding-block: .3125rem; min-block-size: 2rem }\n.option input { margin-block-start: .125rem }\n.option label { flex: 1; min-inline-size: 0 }\n.option-hint { display: block; color: var(--_quiet); font-size: .9375rem }\n.filter { display: grid; gap: .25rem; margin-block-end: .5rem; max-inline-size: 22rem }\n.filter label { font-size: .9375rem }\n\n.parts { display: flex; flex-wrap: wrap; gap: .75rem 1rem }\n.part { display: grid; gap: .25rem }\n.part.wide { flex: 1; min-inline-size: 12rem }\n.part label { font-size: .9375rem }\ninput.w2 { inline-size: 4rem } input.w3 { inline-size: 7.5rem } input.w4 { inline-size: 5.5rem } input.w5 { inline-size: 7rem }\n.echo { font-variant-numeric: tabular-nums }\n.twice:empty { display: none }\n\n.summary { border: 2px solid var(--_bad); border-radius: 6px; padding: .875rem 1rem; background: var(--_bad-tint) }\n.summary ul { padding-inline-start: 1.25rem; margin-block-start: .375rem }\n.summary a { color: var(--_bad); font-weight: 600 }\n.unsupported, .left-out { color: var(--_quiet) }\n.left-out ul { padding-inline-start: 1.25rem }\n';
+
+// src/chat/chat.css
+var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 8.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.servers { display: grid; gap: .375rem }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.about { color: var(--_quiet) }\n.badge { font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n.inbox { display: grid; gap: 1.25rem }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { color: var(--_quiet); font-size: .9375rem }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.state .mark { forced-color-adjust: none; background: CanvasText; border-color: CanvasText }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
+
+// src/chat/chat.ts
+var ParleyChat = class extends HTMLElement {
+  static observedAttributes = ["conversation-id"];
+  /** Where the bearer token comes from when the page has no store yet. */
+  getToken = () => null;
+  #root;
+  #store = null;
+  #leave = [];
+  #calls = /* @__PURE__ */ new Map();
+  #picker = null;
+  #timeline = el("div", { class: "timeline" });
+  #empty = el("div", { class: "empty" });
+  constructor() {
+    super();
+    this.#root = shadow(this, base_default, form_default, chat_default);
+  }
+  get conversationId() {
+    return this.getAttribute("conversation-id") ?? "";
+  }
+  get store() {
+    this.#store ??= sharedStore(this.getAttribute("base") ?? "", () => this.getToken());
+    return this.#store;
+  }
+  set store(store) {
+    this.#store = store;
+  }
+  connectedCallback() {
+    const store = this.store;
+    this.#picker = new Picker({
+      store,
+      root: this.#root,
+      conversation: () => this.conversationId,
+      ran: (call) => this.show(call.id)
+    });
+    fill(this.#root, this.#empty, this.#timeline, this.#picker.node);
+    this.#leave = [
+      store.subscribe((change) => {
+        if (change.kind === "conversations") return;
+        if (change.kind === "connection" && store.connection === "live") this.#picker?.retry();
+        this.#render();
+      }),
+      store.watch(this.conversationId)
+    ];
+    store.start();
+    this.#render();
+  }
+  disconnectedCallback() {
+    for (const leave of this.#leave) leave();
+    this.#leave = [];
+  }
+  attributeChangedCallback(_name, before, after) {
+    if (!this.isConnected || before === after) return;
+    this.disconnectedCallback();
+    this.#calls.clear();
+    fill(this.#timeline);
+    this.connectedCallback();
+  }
+  /** show scrolls to a call and gives it the focus. */
+  show(call) {
+    this.#render();
+    this.#calls.get(call)?.focus();
+  }
+  #render() {
+    const store = this.store;
+    keepFocus(this.#root, () => {
+      const calls = store.callsOf(this.conversationId);
+      for (const call of calls) {
+        let view = this.#calls.get(call.id);
+        if (!view) {
+          view = new CallView(call.id, { store, via: "chat", show: (id) => this.show(id) });
+          this.#calls.set(call.id, view);
+        }
+        view.update();
+      }
+      calls.forEach((call, i) => {
+        const node = this.#calls.get(call.id)?.node;
+        if (node && this.#timeline.children[i] !== node) this.#timeline.insertBefore(node, this.#timeline.children[i] ?? null);
+      });
+      this.#empty.hidden = calls.length > 0;
+      if (calls.length === 0 && this.#empty.childElementCount === 0) {
+        append(this.#empty, [el("h1", null, t("chat.empty")), el("p", null, t("chat.empty.text"))]);
+      }
+      this.#picker?.update();
+    });
+  }
+};
+
+// src/chat/inbox.ts
+var ParleyInbox = class extends HTMLElement {
+  /** Where the bearer token comes from when the page has no store yet. */
+  getToken = () => null;
+  #root;
+  #store = null;
+  #leave = null;
+  #items = /* @__PURE__ */ new Map();
+  #title = el("h1", { tabIndex: -1 });
+  #list = el("div", { class: "questions" });
+  #note = el("p", { class: "quiet" });
+  constructor() {
+    super();
+    this.#root = shadow(this, base_default, chat_default);
+  }
+  get store() {
+    this.#store ??= sharedStore(this.getAttribute("base") ?? "", () => this.getToken());
+    return this.#store;
+  }
+  set store(store) {
+    this.#store = store;
+  }
+  connectedCallback() {
+    this.#leave = this.store.subscribe((change) => {
+      if (change.kind === "question" || change.kind === "snapshot") this.#render();
+    });
+    this.store.start();
+    fill(this.#root, el("div", { class: "inbox" }, this.#title, this.#note, this.#list));
+    this.#render();
+  }
+  disconnectedCallback() {
+    this.#leave?.();
+    this.#leave = null;
+  }
+  #render() {
+    const waiting = this.store.waiting();
+    this.#title.textContent = this.store.loaded ? t(waiting.length === 0 ? "inbox.none" : "inbox.waiting", { n: waiting.length }) : t("loading");
+    this.#note.textContent = t("inbox.about");
+    for (const question of waiting) {
+      if (this.#items.has(question.id)) continue;
+      const card = document.createElement("parley-question");
+      card.store = this.store;
+      card.via = "inbox";
+      card.setAttribute("question-id", question.id);
+      const item = el(
+        "div",
+        { class: "item" },
+        el(
+          "p",
+          { class: "context" },
+          rich("inbox.context", { tool: question.tool }),
+          " ",
+          el("button", {
+            type: "button",
+            class: "link",
+            on: {
+              click: () => this.dispatchEvent(new CustomEvent("parley-show", { bubbles: true, composed: true, detail: { conversation: question.conversation, call: question.call } }))
+            }
+          }, t("inbox.show"))
+        ),
+        card
+      );
+      this.#items.set(question.id, item);
+      this.#list.append(item);
+    }
+  }
+};
+
+// src/lib/draft.ts
+var prefix = "parley.draft.";
+function loadDraft(id) {
+  try {
+    const text2 = sessionStorage.getItem(prefix + id);
+    return text2 === null ? null : JSON.parse(text2);
+  } catch {
+    return null;
+  }
+}
+function saveDraft(id, input) {
+  try {
+    sessionStorage.setItem(prefix + id, JSON.stringify(input));
+  } catch {
+  }
+}
+function dropDraft(id) {
+  try {
+    sessionStorage.removeItem(prefix + id);
+  } catch {
+  }
+}
+
+// src/card/parts.ts
+var longMessage = 2e3;
+function place(server) {
+  return server.server_local ? t("who.local") : server.server_address ?? "";
+}
+function heading(question, id) {
+  const where = place(question);
+  const ended = !(question.state === "open" || question.state === "opened");
+  const key = where ? ended ? "card.asked.at" : "card.asks.at" : ended ? "card.asked" : "card.asks";
+  return el("h3", { id, tabIndex: -1, "data-part": "heading" }, rich(key, { server: question.server, place: where }));
+}
+function message(question) {
+  const text2 = question.message;
+  if (text2 === "") return [];
+  const findings2 = question.message_findings ?? [];
+  const notes = findings2.map((finding) => el("p", { class: "hint mark" }, typeof finding === "string" ? finding : finding.text));
+  const characters = [...text2];
+  if (characters.length <= longMessage) return [foreign("div", text2, "message"), notes];
+  const body = foreign("div", `${characters.slice(0, longMessage).join("")}…`, "message");
+  const more = el("button", {
+    type: "button",
+    class: "link",
+    on: {
+      click: () => {
+        body.textContent = text2;
+        more.remove();
+        body.tabIndex = -1;
+        body.focus();
+      }
+    }
+  }, t("card.show-all", { n: characters.length }));
+  return [body, more, notes];
+}
+function rows(list2, server) {
+  return el("dl", { class: "rows" }, list2.map((row) => el(
+    "div",
+    null,
+    el("dt", null, el("span", { class: "foreign", dir: "auto" }, row.label || row.name || "")),
+    el(
+      "dd",
+      null,
+      row.value === "" ? el("span", { class: "quiet" }, t("review.empty")) : foreign("span", row.value),
+      row.from === "default" ? el("span", { class: "from" }, server ? rich("review.default", { server }) : t("review.default.argument")) : null,
+      row.from === "earlier" ? el("span", { class: "from" }, t("review.earlier")) : null
+    )
+  )));
+}
+function count(question) {
+  return question.of > 1 ? t("card.count", { i: question.position, of: question.of }) : "";
+}
+function deadline(question) {
+  return question.expires_at ? el("p", { class: "hint" }, t("card.until", { when: when(question.expires_at) })) : null;
+}
+function outcome(question) {
+  const { answer, server, state } = question;
+  const at = when(answer?.at);
+  const via = answer && has(`via.${answer.via}`) ? t(`via.${answer.via}`) : "";
+  switch (state) {
+    case "accepted":
+      if (question.mode === "url") return rich("record.opened", { domain: question.url?.domain || question.url?.host || "", at, via });
+      return rich(answer?.review?.length ? "record.sent" : "record.agreed", { server, at, via });
+    case "declined":
+      return rich("record.declined", { server, at, via });
+    case "cancelled":
+      return rich("record.cancelled", { server, at, via });
+    case "expired":
+      return rich("record.expired", { at: when(question.expires_at) });
+    case "withdrawn": {
+      const key = `closed.${question.closed_by ?? ""}`;
+      return has(key) ? rich(key, { server }) : rich("record.withdrawn", { server });
+    }
+    default:
+      return [];
+  }
+}
+function actionsHelp(question) {
+  const { server } = question;
+  const line = (name, text2) => el("div", null, el("dt", null, name), el("dd", null, text2));
+  return el("details", { class: "help" }, el("summary", null, t("help.title")), el(
+    "dl",
+    { class: "rows" },
+    line(t("action.decline"), rich("help.decline", { server })),
+    line(t("action.cancel"), rich("help.cancel", { server })),
+    line(t("action.later"), t("help.later"))
+  ));
+}
+function quoted(text2) {
+  return text2.replace(/[^\x20-\x7e]/gu, (c) => `\\u{${c.codePointAt(0)?.toString(16).toUpperCase() ?? ""}}`);
+}
+
+// src/card/link.ts
+function agrees(link) {
+  if (!link.href) return false;
+  try {
+    const url = new URL(link.href);
+    return url.href === link.href && (url.protocol === "https:" || url.protocol === "http:") && url.hostname === (link.host ?? "") && url.port === (link.port ?? "") && url.username === "" && url.password === "";
+  } catch {
+    return false;
+  }
+}
+function canOpen(question) {
+  return question.url !== null && question.url.verdict !== "refuse" && agrees(question.url);
+}
+function needsSecondLook(question) {
+  return question.url?.verdict === "warn";
+}
+function siteName(link) {
+  if (link.verdict === "warn") return link.domain || link.host || "";
+  return link.domain_unicode || link.domain || link.host_unicode || link.host || "";
+}
+async function sha256(text2) {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text2));
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+function address(question) {
+  const link = question.url;
+  if (!link) return [el("p", { class: "warning" }, t("link.none"))];
+  const refused = !canOpen(question);
+  const first = siteName(link);
+  const ascii = link.domain || link.host || "";
+  const other = first === ascii ? link.domain_unicode || link.host_unicode || "" : ascii;
+  return [
+    first === "" ? null : el(
+      "p",
+      { class: "site", "data-part": "site" },
+      el("span", { class: "quiet" }, t("link.website")),
+      " ",
+      el("strong", { class: "domain", dir: "ltr" }, first),
+      other && other !== first ? el("span", { class: "quiet" }, " ", rich(link.verdict === "warn" ? "link.letters" : "link.ascii", { name: other })) : null
+    ),
+    refused ? el("code", { class: "url", dir: "ltr", "data-part": "address" }, quoted(link.raw ?? "")) : el("code", { class: "url", dir: "ltr", "data-part": "address" }, emphasised(link)),
+    !refused && link.raw !== void 0 && link.raw !== link.href ? el("p", { class: "hint" }, t("link.rewritten"), " ", el("code", { class: "value", dir: "ltr" }, quoted(link.raw))) : null,
+    findings(question)
+  ];
+}
+function emphasised(link) {
+  const href = link.href ?? "";
+  const host = link.host ?? "";
+  const domain = link.domain || host;
+  const start = href.indexOf(host, href.indexOf("//"));
+  if (host === "" || start < 0 || !host.endsWith(domain)) return [href];
+  const at = start + host.length - domain.length;
+  return [href.slice(0, at), el("strong", { class: "domain" }, domain), href.slice(at + domain.length)];
+}
+function findings(question) {
+  const link = question.url;
+  if (!link) return null;
+  const list2 = [...link.findings ?? []].map((finding) => finding.verdict === "ok" ? null : el(
+    "li",
+    { class: finding.verdict ?? "note", "data-code": finding.code },
+    el("strong", null, t(finding.verdict === "refuse" ? "link.refuse" : finding.verdict === "warn" ? "link.warn" : "link.note")),
+    " ",
+    bdi(finding.text)
+  ));
+  if (link.verdict !== "refuse" && !agrees(link)) {
+    list2.unshift(el("li", { class: "refuse", "data-code": "browser_differs" }, el("strong", null, t("link.refuse")), " ", t("link.differs")));
+  }
+  return list2.length === 0 ? null : el("ul", { class: "findings", "data-part": "findings" }, list2);
+}
+
+// src/card/question.css
+var question_default = "/* A question is not part of anybody's bubble: it has a frame of its own. */\n.card {\n	display: grid; gap: 1rem; padding: 1.125rem 1.25rem 1.25rem; background: var(--_ask-tint);\n	border: 1px solid var(--_line); border-inline-start: 5px solid var(--_ask); border-radius: var(--_radius);\n	scroll-margin-block: 1rem;\n}\n.card > header { display: grid; gap: .125rem }\n.card .eyebrow { color: var(--_ask) }\n.card.record { background: var(--_paper); border-inline-start-color: var(--_line); gap: .75rem; padding-block: .875rem 1rem }\n.card.record .eyebrow { color: var(--_quiet) }\n.card.record h3 { font-size: 1rem }\n.card.record .message { color: var(--_quiet) }\nform { display: grid; gap: 1.25rem }\n.other { border-block-start: 1px solid var(--_line); padding-block-start: 1rem }\n.other button { background: transparent }\n.other button:hover { background: var(--_paper) }\n.help { font-size: .9375rem; color: var(--_quiet) }\n.review { display: grid; gap: 1rem; padding: 1rem; border: 1px solid var(--_line); border-radius: 8px; background: var(--_paper) }\n.review dd, .outcome dd { font-weight: 550 }\n.review dd .from, .outcome dd .from { font-weight: 400 }\n.outcome { display: grid; gap: .625rem }\n\n.site { font-size: 1.0625rem }\n.domain { font-weight: 700; text-decoration: underline; text-decoration-thickness: 2px; text-underline-offset: .18em }\n.url {\n	display: block; unicode-bidi: isolate; overflow-wrap: anywhere; user-select: text; padding: .625rem .75rem;\n	border: 1px solid var(--_line); border-radius: 6px; background: var(--_paper); font-size: .9375rem;\n}\n.findings { list-style: none; display: grid; gap: .5rem }\n.findings li { padding: .5rem .75rem; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); border-radius: 6px; background: var(--_paper) }\n.findings li.warn { border-inline-start-color: var(--_ask) }\n.findings li.refuse { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.second { display: grid; gap: .5rem; padding: .875rem 1rem; border: 2px solid var(--_ask); border-radius: 8px; background: var(--_paper) }\n@media (max-width: 30rem) {\n	.card { padding-inline: .875rem }\n	.actions > button { flex: 1 1 auto }\n}\n@media (forced-colors: active) {\n	.card { border-inline-start-color: CanvasText }\n}\n";
+
+// src/card/question.ts
+var ParleyQuestion = class extends HTMLElement {
+  static observedAttributes = ["question-id"];
+  /** Where the bearer token comes from when the page has no store yet. */
+  getToken = () => null;
+  /** The surface that answers come from. */
+  via = "chat";
+  #root;
+  #store = null;
+  #leave = null;
+  #phase = "form";
+  #later = false;
+  #form = null;
+  #draft = null;
+  #check = null;
+  #checked = null;
+  #notice = null;
+  #busy = false;
+  #shape = "";
+  #asked = "";
+  #attempt = { payload: "", key: "" };
+  #digest = null;
+  #opened = false;
+  #headingId = uid("question");
+  constructor() {
+    super();
+    this.#root = shadow(this, base_default, form_default, question_default);
+  }
+  get questionId() {
+    return this.getAttribute("question-id") ?? "";
+  }
+  get store() {
+    this.#store ??= sharedStore(this.getAttribute("base") ?? "", () => this.getToken());
+    return this.#store;
+  }
+  set store(store) {
+    this.#store = store;
+  }
+  connectedCallback() {
+    const store = this.store;
+    this.#draft = loadDraft(this.questionId);
+    this.#later = remembered(this.questionId);
+    this.#leave = store.subscribe((change) => {
+      if (change.kind === "question" && change.id === this.questionId || change.kind === "call" && change.id === this.#question?.call || change.kind === "snapshot") this.#render();
+    });
+    store.start();
+    if (!this.#question && this.questionId) void store.loadQuestion(this.questionId).catch((error) => this.#failed(error));
+    this.#render();
+  }
+  disconnectedCallback() {
+    this.#leave?.();
+    this.#leave = null;
+  }
+  attributeChangedCallback() {
+    if (!this.isConnected) return;
+    this.disconnectedCallback();
+    this.#phase = "form";
+    this.#form = null;
+    this.#shape = "";
+    this.connectedCallback();
+  }
+  get #question() {
+    return this.store.question(this.questionId);
+  }
+  get #canTakeBack() {
+    const question = this.#question;
+    if (!question?.can_take_back) return false;
+    const call = this.store.call(question.call);
+    return !call || call.state === "waiting" || call.state === "ready" || call.state === "blocked" || call.state === "sent" && call.held;
+  }
+  #render() {
+    const question = this.#question;
+    if (!question) {
+      if (this.#shape === "") fill(this.#root, this.#notice ? el("section", { class: "card" }, this.#noticeNode()) : null);
+      return;
+    }
+    const asked = JSON.stringify([question.message, question.view, question.url]);
+    if (this.#asked !== "" && this.#asked !== asked && isOpen(question)) {
+      this.#phase = "form";
+      this.#form = null;
+      this.#notice = { kind: "note", text: t("card.changed", { server: question.server }) };
+    }
+    this.#asked = asked;
+    if (!isOpen(question)) {
+      this.#phase = "form";
+      this.#form = null;
+    }
+    const shape = JSON.stringify([{ ...question, version: 0 }, this.#phase, this.#later, this.#notice, this.#busy, this.#canTakeBack, this.#check, this.#opened]);
+    if (shape === this.#shape) return;
+    this.#shape = shape;
+    const had = focused(this.#root) !== null;
+    const kept = keepFocus(this.#root, () => fill(this.#root, this.#card(question)));
+    if (had && !kept) this.#focusHeading();
+  }
+  #focusHeading() {
+    this.#root.getElementById(this.#headingId)?.focus();
+  }
+  #card(question) {
+    const open = isOpen(question);
+    const kind = open ? "open" : "record";
+    return el(
+      "section",
+      { class: `card ${kind} ${question.mode}`, "aria-labelledby": this.#headingId, "data-question": question.id, "data-state": question.state },
+      el(
+        "header",
+        null,
+        el("p", { class: "eyebrow" }, t(question.mode === "url" ? "card.kind.url" : "card.kind.form"), count(question) ? [" · ", count(question)] : null),
+        heading(question, this.#headingId)
+      ),
+      open && this.#later ? this.#folded() : [
+        message(question),
+        question.note ? el("p", { class: "note", "data-part": "note" }, foreign("span", question.note)) : null,
+        this.#noticeNode(),
+        open ? question.mode === "url" ? this.#urlBody(question) : this.#formBody(question) : this.#record(question)
+      ]
+    );
+  }
+  #noticeNode() {
+    if (!this.#notice) return null;
+    const bad = this.#notice.kind === "error";
+    return el("p", { class: bad ? "notice bad" : "notice", role: bad ? "alert" : "note", "data-part": "notice" }, this.#notice.text);
+  }
+  #folded() {
+    return el(
+      "div",
+      { class: "actions" },
+      el("p", { class: "quiet" }, t("card.folded")),
+      this.#button("unfold", t("action.unfold"), () => this.#setLater(false))
+    );
+  }
+  #setLater(later) {
+    this.#later = later;
+    remember(this.questionId, later);
+    this.#render();
+    this.#focusHeading();
+  }
+  // Buttons stay enabled; while one request is on its way clicks do nothing.
+  #button(part, label, press, className = "") {
+    return el("button", {
+      type: "button",
+      id: `${this.#headingId}-${part}`,
+      class: className,
+      "data-action": part,
+      "aria-disabled": this.#busy ? "true" : null,
+      on: { click: () => {
+        if (!this.#busy) press();
+      } }
+    }, label);
+  }
+  #otherActions(question) {
+    return [
+      el(
+        "div",
+        { class: "actions other" },
+        this.#button("decline", t("action.decline"), () => void this.#answer("decline")),
+        this.#button("cancel", t("action.cancel"), () => void this.#answer("cancel")),
+        this.#button("later", t("action.later"), () => this.#setLater(true))
+      ),
+      deadline(question),
+      actionsHelp(question)
+    ];
+  }
+  // ---- form mode
+  #formBody(question) {
+    if (question.refused || !question.view) {
+      return [stopNotice(question.refused || t("form.no-view")), this.#otherActions(question)];
+    }
+    if (this.#phase === "review" && this.#check) return [this.#review(question, this.#check), this.#otherActions(question)];
+    this.#form ??= new Form({
+      view: question.view,
+      server: question.server,
+      suggested: question.suggested ?? null,
+      draft: this.#draft,
+      changed: (input) => {
+        this.#draft = input;
+        saveDraft(question.id, input);
+      }
+    });
+    const form = this.#form;
+    const fields = question.view.fields?.length ?? 0;
+    const direct = fields <= 1 && !form.prefilled;
+    const label = fields === 0 ? rich("action.accept", { server: question.server }) : direct ? rich("action.send", { server: question.server }) : t("action.review");
+    return [
+      el(
+        "form",
+        {
+          noValidate: true,
+          autocomplete: "off",
+          on: {
+            submit: (event) => {
+              event.preventDefault();
+              if (!this.#busy) void (direct ? this.#answer("accept", form.input()) : this.#toReview(form));
+            },
+            keydown: (event) => {
+              if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+            }
+          }
+        },
+        form.node,
+        form.stopped ? stopNotice(form.stopped) : el(
+          "div",
+          { class: "actions" },
+          el("button", { type: "submit", id: `${this.#headingId}-send`, class: "primary", "data-action": direct ? "send" : "review", "aria-disabled": this.#busy ? "true" : null }, this.#busy ? t("action.checking") : label)
+        )
+      ),
+      this.#otherActions(question)
+    ];
+  }
+  async #toReview(form) {
+    const own = form.ownErrors();
+    if (own.length > 0) return form.fail(own);
+    const input = form.input();
+    await this.#busily(async () => {
+      this.#check = await this.store.api.write(`${this.#path}/check`, { body: { input } });
+      this.#checked = input;
+      form.clear();
+      this.#phase = "review";
+    });
+    if (this.#phase === "review") this.#root.getElementById(`${this.#headingId}-review`)?.focus();
+  }
+  #review(question, check) {
+    const { server } = question;
+    const omitted = check.omitted ?? [];
+    return el(
+      "div",
+      { class: "review", "data-part": "review" },
+      el("h4", { tabIndex: -1, id: `${this.#headingId}-review` }, rich("review.title", { server })),
+      check.review?.length ? rows(check.review, server) : el("p", null, rich("review.nothing", { server })),
+      omitted.length > 0 ? el("p", { class: "hint" }, t("review.omitted", { list: omitted.map((one) => one.label || one.name).join(", ") })) : null,
+      el(
+        "div",
+        { class: "actions" },
+        this.#button("send", this.#busy ? t("action.sending") : rich("action.send", { server }), () => void this.#answer("accept", this.#checked ?? {}), "primary"),
+        this.#button("change", t("action.change"), () => {
+          this.#phase = "form";
+          this.#notice = null;
+          this.#render();
+          this.#form?.controls[0]?.target().focus();
+        })
+      )
+    );
+  }
+  // ---- url mode
+  #urlBody(question) {
+    const link = question.url;
+    const openable = canOpen(question);
+    if (!link || !openable) return [address(question), el("p", { class: "warning", "data-part": "stopped" }, t("link.never")), this.#otherActions(question)];
+    if (this.#digest?.href !== link.href) {
+      const href = link.href ?? "";
+      this.#digest = null;
+      void sha256(href).then((hex) => {
+        this.#digest = { href, hex };
+      });
+    }
+    const site = siteName(link);
+    const open = this.#phase === "second-look" || !needsSecondLook(question) ? this.#button("open", rich(this.#phase === "second-look" ? "link.open-anyway" : "link.open", { site }), () => this.#open(question), "primary") : this.#button("open", rich("link.open", { site }), () => {
+      this.#phase = "second-look";
+      this.#render();
+      this.#root.getElementById(`${this.#headingId}-second`)?.focus();
+    });
+    const opened = question.state === "opened";
+    const copy = this.#button("copy", t("link.copy"), () => void this.#copy(link.href ?? ""));
+    if (opened && this.#phase !== "second-look") {
+      open.classList.remove("primary");
+      open.replaceChildren(document.createTextNode(t("link.again")));
+      return [
+        address(question),
+        el("p", { class: "note" }, rich("link.opened", { server: question.server, site })),
+        el(
+          "div",
+          { class: "actions" },
+          this.#button("finished", t("link.finished"), () => void this.#answer("accept"), "primary"),
+          open,
+          copy
+        ),
+        el("p", { class: "hint" }, t("link.nothing-opened")),
+        this.#otherActions(question)
+      ];
+    }
+    return [
+      address(question),
+      this.#phase === "second-look" ? el(
+        "div",
+        { class: "second", "data-part": "second-look" },
+        el("h4", { tabIndex: -1, id: `${this.#headingId}-second` }, t("link.sure")),
+        el("p", null, rich("link.sure.text", { server: question.server, site }))
+      ) : null,
+      el(
+        "div",
+        { class: "actions" },
+        open,
+        copy,
+        this.#phase === "second-look" ? this.#button("back", t("link.back"), () => {
+          this.#phase = "form";
+          this.#render();
+          this.#focusHeading();
+        }) : null
+      ),
+      el("p", { class: "hint" }, question.held ? [rich("link.held", { server: question.server }), " "] : null, t("link.forward")),
+      this.#opened ? el("p", { class: "hint" }, t("link.nothing-opened")) : null,
+      this.#otherActions(question)
+    ];
+  }
+  #open(question) {
+    const href = question.url?.href;
+    const digest = this.#digest;
+    if (!href || digest?.href !== href) return;
+    window.open(href, "_blank", "noopener,noreferrer");
+    this.#opened = true;
+    this.#phase = "form";
+    void this.#busily(async () => {
+      this.store.takeQuestion(await this.store.api.write(`${this.#path}/open`, { body: { url_sha256: digest.hex }, keepalive: true }));
+      if (question.held) await this.#deliver("accept", void 0);
+    }).then(() => {
+      if (!isOpen(this.#question ?? question)) this.#focusHeading();
+    });
+  }
+  async #copy(href) {
+    try {
+      await navigator.clipboard.writeText(href);
+      announce(t("link.copied"));
+      this.#notice = { kind: "note", text: t("link.copied") };
+    } catch {
+      const node = this.#root.querySelector('[data-part="address"]');
+      if (node) window.getSelection()?.selectAllChildren(node);
+      this.#notice = { kind: "note", text: t("link.copy-failed") };
+    }
+    this.#render();
+  }
+  // ---- the record
+  #record(question) {
+    const review = question.answer?.review ?? [];
+    const waits = question.mode === "url" && question.state === "accepted" && this.store.call(question.call)?.held;
+    return [
+      question.mode === "url" && question.url ? address(question) : null,
+      el("div", { class: "outcome", "data-part": "outcome" }, el("p", null, outcome(question)), review.length > 0 ? rows(review, question.server) : null),
+      waits ? el("p", { class: "hint" }, rich("link.held.waits", { server: question.server })) : null,
+      this.#canTakeBack ? el(
+        "div",
+        { class: "actions" },
+        this.#button("take-back", t("action.take-back"), () => void this.#takeBack()),
+        el("p", { class: "hint" }, rich("card.take-back", { server: question.server }))
+      ) : null
+    ];
+  }
+  async #takeBack() {
+    await this.#busily(async () => {
+      this.store.takeQuestion(await this.store.api.write(`${this.#path}/take-back`, { key: crypto.randomUUID() }));
+    });
+    this.#focusHeading();
+  }
+  // ---- talking to the server
+  get #path() {
+    return `/v1/questions/${encodeURIComponent(this.questionId)}`;
+  }
+  async #answer(action, input) {
+    const own = action === "accept" && input ? this.#form?.ownErrors() ?? [] : [];
+    if (own.length > 0) return this.#form?.fail(own);
+    await this.#busily(() => this.#deliver(action, input));
+    if (this.#question && !isOpen(this.#question)) this.#focusHeading();
+  }
+  async #deliver(action, input) {
+    const body = { action, via: this.via, ...input ? { input } : {} };
+    const payload = JSON.stringify(body);
+    if (this.#attempt.payload !== payload) this.#attempt = { payload, key: crypto.randomUUID() };
+    const question = await this.store.api.write(`${this.#path}/answer`, { body, key: this.#attempt.key });
+    this.#attempt = { payload: "", key: "" };
+    this.#draft = null;
+    dropDraft(question.id);
+    this.store.takeQuestion(question);
+    this.dispatchEvent(new CustomEvent("parley-answered", { bubbles: true, composed: true, detail: { id: question.id, action } }));
+  }
+  async #busily(work) {
+    this.#busy = true;
+    this.#notice = null;
+    this.#render();
+    let errors = [];
+    try {
+      await work();
+    } catch (error) {
+      errors = this.#failed(error);
+    } finally {
+      this.#busy = false;
+      this.#render();
+      if (errors.length > 0) this.#form?.fail(errors);
+    }
+  }
+  #failed(error) {
+    this.dispatchEvent(new CustomEvent("parley-error", { bubbles: true, composed: true, detail: { id: this.questionId, code: error instanceof Problem ? error.code : "unreachable" } }));
+    if (error instanceof Problem && error.status === 422 && error.errors.length > 0 && this.#form) {
+      this.#phase = "form";
+      return error.errors;
+    }
+    if (error instanceof Problem && error.code === "question_closed") {
+      this.#notice = { kind: "note", text: t("card.closed-elsewhere") };
+      dropDraft(this.questionId);
+      if (error.question) this.store.takeQuestion(error.question);
+      else void this.store.loadQuestion(this.questionId).catch(() => void 0);
+      return [];
+    }
+    if (error instanceof Problem && (error.code === "url_changed" || error.code === "too_late")) {
+      this.#phase = "form";
+      void this.store.loadQuestion(this.questionId).catch(() => void 0);
+    }
+    if (error instanceof Problem && error.status === 401) {
+      this.dispatchEvent(new CustomEvent("parley-token-expired", { bubbles: true, composed: true }));
+    }
+    this.#notice = { kind: "error", text: sentence(error) };
+    this.#render();
+    return [];
+  }
+};
+function remembered(id) {
+  try {
+    return sessionStorage.getItem(`parley.later.${id}`) !== null;
+  } catch {
+    return false;
+  }
+}
+function remember(id, later) {
+  try {
+    if (later) sessionStorage.setItem(`parley.later.${id}`, "1");
+    else sessionStorage.removeItem(`parley.later.${id}`);
+  } catch {
+  }
+}
+
+// src/elements.ts
+var elements = {
+  "parley-question": ParleyQuestion,
+  "parley-chat": ParleyChat,
+  "parley-inbox": ParleyInbox
+};
+for (const [name, constructor] of Object.entries(elements)) {
+  if (!customElements.get(name)) customElements.define(name, constructor);
+}
+prepareAnnouncer();
+export {
+  ParleyChat,
+  ParleyInbox,
+  ParleyQuestion
+};

@@ -1,0 +1,439 @@
+// <parley-question>: one question as a card, from open to its record.
+//
+// Nothing here answers by itself: closing the page, "Not now" and Esc leave
+// the question open. The server decides whether an answer is right.
+
+import { el, fill, foreign, keepFocus, shadow, focused, uid, type Child } from '../lib/dom'
+import { Problem, sentence, type TokenSource } from '../lib/api'
+import { announce } from '../lib/announce'
+import { dropDraft, loadDraft, saveDraft } from '../lib/draft'
+import { sharedStore, type Store } from '../lib/store'
+import { rich, t } from '../lib/text'
+import { isOpen, type Action, type Check, type Input, type Question } from '../lib/wire'
+import { Form, stopNotice } from '../form/form'
+import { actionsHelp, count, deadline, heading, message, outcome, rows } from './parts'
+import { address, canOpen, needsSecondLook, sha256, siteName } from './link'
+import base from '../lib/base.css'
+import form from '../form/form.css'
+import css from './question.css'
+
+type Phase = 'form' | 'review' | 'second-look'
+
+export class ParleyQuestion extends HTMLElement {
+	static readonly observedAttributes = ['question-id']
+
+	/** Where the bearer token comes from when the page has no store yet. */
+	getToken: TokenSource = () => null
+	/** The surface that answers come from. */
+	via: 'chat' | 'inbox' = 'chat'
+
+	readonly #root: ShadowRoot
+	#store: Store | null = null
+	#leave: (() => void) | null = null
+	#phase: Phase = 'form'
+	#later = false
+	#form: Form | null = null
+	#draft: Input | null = null
+	#check: Check | null = null
+	#checked: Input | null = null
+	#notice: { text: string; kind: 'error' | 'note' } | null = null
+	#busy = false
+	#shape = ''
+	#asked = ''
+	#attempt = { payload: '', key: '' }
+	#digest: { href: string; hex: string } | null = null
+	#opened = false
+	readonly #headingId = uid('question')
+
+	constructor() {
+		super()
+		this.#root = shadow(this, base, form, css)
+	}
+
+	get questionId(): string {
+		return this.getAttribute('question-id') ?? ''
+	}
+
+	get store(): Store {
+		this.#store ??= sharedStore(this.getAttribute('base') ?? '', () => this.getToken())
+		return this.#store
+	}
+
+	set store(store: Store) {
+		this.#store = store
+	}
+
+	connectedCallback(): void {
+		const store = this.store
+		this.#draft = loadDraft(this.questionId)
+		this.#later = remembered(this.questionId)
+		this.#leave = store.subscribe((change) => {
+			if (change.kind === 'question' && change.id === this.questionId || change.kind === 'call' && change.id === this.#question?.call || change.kind === 'snapshot') this.#render()
+		})
+		store.start()
+		if (!this.#question && this.questionId) void store.loadQuestion(this.questionId).catch((error: unknown) => this.#failed(error))
+		this.#render()
+	}
+
+	disconnectedCallback(): void {
+		this.#leave?.()
+		this.#leave = null
+	}
+
+	attributeChangedCallback(): void {
+		if (!this.isConnected) return
+		this.disconnectedCallback()
+		this.#phase = 'form'
+		this.#form = null
+		this.#shape = ''
+		this.connectedCallback()
+	}
+
+	get #question(): Question | undefined {
+		return this.store.question(this.questionId)
+	}
+
+	get #canTakeBack(): boolean {
+		const question = this.#question
+		if (!question?.can_take_back) return false
+		// The call may be ahead of the question's row: what was sent stays sent.
+		const call = this.store.call(question.call)
+		return !call || call.state === 'waiting' || call.state === 'ready' || call.state === 'blocked' || call.state === 'sent' && call.held
+	}
+
+	#render(): void {
+		const question = this.#question
+		if (!question) {
+			if (this.#shape === '') fill(this.#root, this.#notice ? el('section', { class: 'card' }, this.#noticeNode()) : null)
+			return
+		}
+		// A server may ask the same question again in other words: the person
+		// sees the new ones before anything is sent.
+		const asked = JSON.stringify([question.message, question.view, question.url])
+		if (this.#asked !== '' && this.#asked !== asked && isOpen(question)) {
+			this.#phase = 'form'
+			this.#form = null
+			this.#notice = { kind: 'note', text: t('card.changed', { server: question.server }) }
+		}
+		this.#asked = asked
+		if (!isOpen(question)) {
+			this.#phase = 'form'
+			this.#form = null
+		}
+		const shape = JSON.stringify([{ ...question, version: 0 }, this.#phase, this.#later, this.#notice, this.#busy, this.#canTakeBack, this.#check, this.#opened])
+		if (shape === this.#shape) return
+		this.#shape = shape
+		const had = focused(this.#root) !== null
+		const kept = keepFocus(this.#root, () => fill(this.#root, this.#card(question)))
+		if (had && !kept) this.#focusHeading()
+	}
+
+	#focusHeading(): void {
+		this.#root.getElementById(this.#headingId)?.focus()
+	}
+
+	#card(question: Question): HTMLElement {
+		const open = isOpen(question)
+		const kind = open ? 'open' : 'record'
+		return el('section', { class: `card ${kind} ${question.mode}`, 'aria-labelledby': this.#headingId, 'data-question': question.id, 'data-state': question.state },
+			el('header', null,
+				el('p', { class: 'eyebrow' }, t(question.mode === 'url' ? 'card.kind.url' : 'card.kind.form'), count(question) ? [' · ', count(question)] : null),
+				heading(question, this.#headingId)),
+			open && this.#later ? this.#folded() : [
+				message(question),
+				question.note ? el('p', { class: 'note', 'data-part': 'note' }, foreign('span', question.note)) : null,
+				this.#noticeNode(),
+				open ? (question.mode === 'url' ? this.#urlBody(question) : this.#formBody(question)) : this.#record(question),
+			])
+	}
+
+	#noticeNode(): Child {
+		if (!this.#notice) return null
+		const bad = this.#notice.kind === 'error'
+		return el('p', { class: bad ? 'notice bad' : 'notice', role: bad ? 'alert' : 'note', 'data-part': 'notice' }, this.#notice.text)
+	}
+
+	#folded(): Child {
+		return el('div', { class: 'actions' }, el('p', { class: 'quiet' }, t('card.folded')),
+			this.#button('unfold', t('action.unfold'), () => this.#setLater(false)))
+	}
+
+	#setLater(later: boolean): void {
+		this.#later = later
+		remember(this.questionId, later)
+		this.#render()
+		this.#focusHeading()
+	}
+
+	// Buttons stay enabled; while one request is on its way clicks do nothing.
+	#button(part: string, label: Child, press: () => void, className = ''): HTMLButtonElement {
+		return el('button', {
+			type: 'button', id: `${this.#headingId}-${part}`, class: className, 'data-action': part,
+			'aria-disabled': this.#busy ? 'true' : null,
+			on: { click: () => { if (!this.#busy) press() } },
+		}, label)
+	}
+
+	#otherActions(question: Question): Child {
+		return [
+			el('div', { class: 'actions other' },
+				this.#button('decline', t('action.decline'), () => void this.#answer('decline')),
+				this.#button('cancel', t('action.cancel'), () => void this.#answer('cancel')),
+				this.#button('later', t('action.later'), () => this.#setLater(true))),
+			deadline(question),
+			actionsHelp(question),
+		]
+	}
+
+	// ---- form mode
+
+	#formBody(question: Question): Child {
+		if (question.refused || !question.view) {
+			return [stopNotice(question.refused || t('form.no-view')), this.#otherActions(question)]
+		}
+		if (this.#phase === 'review' && this.#check) return [this.#review(question, this.#check), this.#otherActions(question)]
+		this.#form ??= new Form({
+			view: question.view, server: question.server, suggested: question.suggested ?? null, draft: this.#draft,
+			changed: (input) => {
+				this.#draft = input
+				saveDraft(question.id, input)
+			},
+		})
+		const form = this.#form
+		const fields = question.view.fields?.length ?? 0
+		const direct = fields <= 1 && !form.prefilled
+		const label = fields === 0 ? rich('action.accept', { server: question.server }) : direct ? rich('action.send', { server: question.server }) : t('action.review')
+		return [
+			el('form', {
+				noValidate: true, autocomplete: 'off', on: {
+					submit: (event) => {
+						event.preventDefault()
+						if (!this.#busy) void (direct ? this.#answer('accept', form.input()) : this.#toReview(form))
+					},
+					keydown: (event) => {
+						if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) (event.currentTarget as HTMLFormElement).requestSubmit()
+					},
+				},
+			},
+			form.node,
+			form.stopped ? stopNotice(form.stopped) : el('div', { class: 'actions' },
+				el('button', { type: 'submit', id: `${this.#headingId}-send`, class: 'primary', 'data-action': direct ? 'send' : 'review', 'aria-disabled': this.#busy ? 'true' : null }, this.#busy ? t('action.checking') : label))),
+			this.#otherActions(question),
+		]
+	}
+
+	async #toReview(form: Form): Promise<void> {
+		const own = form.ownErrors()
+		if (own.length > 0) return form.fail(own)
+		const input = form.input()
+		await this.#busily(async () => {
+			this.#check = await this.store.api.write<Check>(`${this.#path}/check`, { body: { input } })
+			this.#checked = input
+			form.clear()
+			this.#phase = 'review'
+		})
+		if (this.#phase === 'review') this.#root.getElementById(`${this.#headingId}-review`)?.focus()
+	}
+
+	#review(question: Question, check: Check): Child {
+		const { server } = question
+		const omitted = check.omitted ?? []
+		return el('div', { class: 'review', 'data-part': 'review' },
+			el('h4', { tabIndex: -1, id: `${this.#headingId}-review` }, rich('review.title', { server })),
+			check.review?.length ? rows(check.review, server) : el('p', null, rich('review.nothing', { server })),
+			omitted.length > 0 ? el('p', { class: 'hint' }, t('review.omitted', { list: omitted.map((one) => one.label || one.name).join(', ') })) : null,
+			el('div', { class: 'actions' },
+				this.#button('send', this.#busy ? t('action.sending') : rich('action.send', { server }), () => void this.#answer('accept', this.#checked ?? {}), 'primary'),
+				this.#button('change', t('action.change'), () => {
+					this.#phase = 'form'
+					this.#notice = null
+					this.#render()
+					this.#form?.controls[0]?.target().focus()
+				})))
+	}
+
+	// ---- url mode
+
+	#urlBody(question: Question): Child {
+		const link = question.url
+		const openable = canOpen(question)
+		if (!link || !openable) return [address(question), el('p', { class: 'warning', 'data-part': 'stopped' }, t('link.never')), this.#otherActions(question)]
+		if (this.#digest?.href !== link.href) {
+			const href = link.href ?? ''
+			this.#digest = null
+			void sha256(href).then((hex) => { this.#digest = { href, hex } })
+		}
+		const site = siteName(link)
+		const open = this.#phase === 'second-look' || !needsSecondLook(question)
+			? this.#button('open', rich(this.#phase === 'second-look' ? 'link.open-anyway' : 'link.open', { site }), () => this.#open(question), 'primary')
+			: this.#button('open', rich('link.open', { site }), () => {
+				this.#phase = 'second-look'
+				this.#render()
+				this.#root.getElementById(`${this.#headingId}-second`)?.focus()
+			})
+		const opened = question.state === 'opened'
+		const copy = this.#button('copy', t('link.copy'), () => void this.#copy(link.href ?? ''))
+		if (opened && this.#phase !== 'second-look') {
+			open.classList.remove('primary')
+			open.replaceChildren(document.createTextNode(t('link.again')))
+			return [
+				address(question),
+				el('p', { class: 'note' }, rich('link.opened', { server: question.server, site })),
+				el('div', { class: 'actions' },
+					this.#button('finished', t('link.finished'), () => void this.#answer('accept'), 'primary'), open, copy),
+				el('p', { class: 'hint' }, t('link.nothing-opened')),
+				this.#otherActions(question),
+			]
+		}
+		return [
+			address(question),
+			this.#phase === 'second-look' ? el('div', { class: 'second', 'data-part': 'second-look' },
+				el('h4', { tabIndex: -1, id: `${this.#headingId}-second` }, t('link.sure')),
+				el('p', null, rich('link.sure.text', { server: question.server, site }))) : null,
+			el('div', { class: 'actions' }, open, copy,
+				this.#phase === 'second-look' ? this.#button('back', t('link.back'), () => {
+					this.#phase = 'form'
+					this.#render()
+					this.#focusHeading()
+				}) : null),
+			el('p', { class: 'hint' }, question.held ? [rich('link.held', { server: question.server }), ' '] : null, t('link.forward')),
+			this.#opened ? el('p', { class: 'hint' }, t('link.nothing-opened')) : null,
+			this.#otherActions(question),
+		]
+	}
+
+	#open(question: Question): void {
+		const href = question.url?.href
+		const digest = this.#digest
+		if (!href || digest?.href !== href) return // the digest of a fresh address takes a moment
+		// In the click itself, or a browser takes it for a pop-up. It returns null
+		// with noopener also when it worked, so the way by copy is always offered.
+		window.open(href, '_blank', 'noopener,noreferrer')
+		this.#opened = true
+		this.#phase = 'form'
+		void this.#busily(async () => {
+			this.store.takeQuestion(await this.store.api.write<Question>(`${this.#path}/open`, { body: { url_sha256: digest.hex }, keepalive: true }))
+			// A server that holds its call open wants to hear at once that the
+			// person agreed to go (MCP 2025-11-25 elicitation, "URL mode").
+			if (question.held) await this.#deliver('accept', undefined)
+		}).then(() => { if (!isOpen(this.#question ?? question)) this.#focusHeading() })
+	}
+
+	async #copy(href: string): Promise<void> {
+		try {
+			await navigator.clipboard.writeText(href)
+			announce(t('link.copied'))
+			this.#notice = { kind: 'note', text: t('link.copied') }
+		} catch {
+			const node = this.#root.querySelector('[data-part="address"]')
+			if (node) window.getSelection()?.selectAllChildren(node)
+			this.#notice = { kind: 'note', text: t('link.copy-failed') }
+		}
+		this.#render()
+	}
+
+	// ---- the record
+
+	#record(question: Question): Child {
+		const review = question.answer?.review ?? []
+		const waits = question.mode === 'url' && question.state === 'accepted' && this.store.call(question.call)?.held
+		return [
+			question.mode === 'url' && question.url ? address(question) : null,
+			el('div', { class: 'outcome', 'data-part': 'outcome' }, el('p', null, outcome(question)), review.length > 0 ? rows(review, question.server) : null),
+			waits ? el('p', { class: 'hint' }, rich('link.held.waits', { server: question.server })) : null,
+			this.#canTakeBack ? el('div', { class: 'actions' },
+				this.#button('take-back', t('action.take-back'), () => void this.#takeBack()),
+				el('p', { class: 'hint' }, rich('card.take-back', { server: question.server }))) : null,
+		]
+	}
+
+	async #takeBack(): Promise<void> {
+		await this.#busily(async () => {
+			this.store.takeQuestion(await this.store.api.write<Question>(`${this.#path}/take-back`, { key: crypto.randomUUID() }))
+		})
+		this.#focusHeading()
+	}
+
+	// ---- talking to the server
+
+	get #path(): string {
+		return `/v1/questions/${encodeURIComponent(this.questionId)}`
+	}
+
+	async #answer(action: Action, input?: Input): Promise<void> {
+		const own = action === 'accept' && input ? this.#form?.ownErrors() ?? [] : []
+		if (own.length > 0) return this.#form?.fail(own)
+		await this.#busily(() => this.#deliver(action, input))
+		if (this.#question && !isOpen(this.#question)) this.#focusHeading()
+	}
+
+	async #deliver(action: Action, input: Input | undefined): Promise<void> {
+		const body = { action, via: this.via, ...(input ? { input } : {}) }
+		// The same answer sent again after a lost reply is the same request.
+		const payload = JSON.stringify(body)
+		if (this.#attempt.payload !== payload) this.#attempt = { payload, key: crypto.randomUUID() }
+		const question = await this.store.api.write<Question>(`${this.#path}/answer`, { body, key: this.#attempt.key })
+		this.#attempt = { payload: '', key: '' }
+		this.#draft = null
+		dropDraft(question.id)
+		this.store.takeQuestion(question)
+		this.dispatchEvent(new CustomEvent('parley-answered', { bubbles: true, composed: true, detail: { id: question.id, action } }))
+	}
+
+	async #busily(work: () => Promise<void>): Promise<void> {
+		this.#busy = true
+		this.#notice = null
+		this.#render()
+		let errors: Problem['errors'] = []
+		try {
+			await work()
+		} catch (error) {
+			errors = this.#failed(error)
+		} finally {
+			this.#busy = false
+			this.#render()
+			if (errors.length > 0) this.#form?.fail(errors)
+		}
+	}
+
+	#failed(error: unknown): Problem['errors'] {
+		this.dispatchEvent(new CustomEvent('parley-error', { bubbles: true, composed: true, detail: { id: this.questionId, code: error instanceof Problem ? error.code : 'unreachable' } }))
+		if (error instanceof Problem && error.status === 422 && error.errors.length > 0 && this.#form) {
+			this.#phase = 'form'
+			return error.errors
+		}
+		if (error instanceof Problem && error.code === 'question_closed') {
+			this.#notice = { kind: 'note', text: t('card.closed-elsewhere') }
+			dropDraft(this.questionId)
+			if (error.question) this.store.takeQuestion(error.question)
+			else void this.store.loadQuestion(this.questionId).catch(() => undefined)
+			return []
+		}
+		if (error instanceof Problem && (error.code === 'url_changed' || error.code === 'too_late')) {
+			this.#phase = 'form'
+			void this.store.loadQuestion(this.questionId).catch(() => undefined)
+		}
+		if (error instanceof Problem && error.status === 401) {
+			this.dispatchEvent(new CustomEvent('parley-token-expired', { bubbles: true, composed: true }))
+		}
+		this.#notice = { kind: 'error', text: sentence(error) }
+		this.#render()
+		return []
+	}
+}
+
+// "Not now" is this tab's own business.
+function remembered(id: string): boolean {
+	try {
+		return sessionStorage.getItem(`parley.later.${id}`) !== null
+	} catch {
+		return false
+	}
+}
+
+function remember(id: string, later: boolean): void {
+	try {
+		if (later) sessionStorage.setItem(`parley.later.${id}`, '1')
+		else sessionStorage.removeItem(`parley.later.${id}`)
+	} catch { /* storage is switched off: the card is open again after a reload */ }
+}

@@ -1,0 +1,197 @@
+// A call in the conversation: what the person did, what is going on, the
+// questions of its rounds, and what came of it.
+
+import { el, fill, foreign, bdi, uid, type Child } from '../lib/dom'
+import { Problem, sentence } from '../lib/api'
+import { pretty, scalar } from '../lib/json'
+import type { Store } from '../lib/store'
+import { has, rich, t, when, type Key } from '../lib/text'
+import { hasEnded, isOpen, type Call, type CallState, type Resolve } from '../lib/wire'
+import type { ParleyQuestion } from '../card/question'
+import { details, isRow, result } from './result'
+
+// How a state looks; the words carry the meaning.
+const tones: { readonly [S in CallState]: 'busy' | 'asks' | 'good' | 'bad' | 'quiet' } = {
+	new: 'busy', approving: 'asks', ready: 'busy', claimed: 'busy', sent: 'busy', waiting: 'asks', blocked: 'bad', uncertain: 'bad',
+	done: 'good', failed: 'bad', denied: 'bad', stopped: 'quiet', expired: 'quiet', interrupted: 'bad', lapsed: 'bad',
+}
+
+export type CallHost = {
+	store: Store
+	via: 'chat' | 'inbox'
+	/** Show another call of this conversation. */
+	show: (call: string) => void
+}
+
+export class CallView {
+	readonly node: HTMLElement
+	readonly #host: CallHost
+	readonly #id: string
+	readonly #action = el('div', { class: 'did' })
+	readonly #progress = el('div', { class: 'progress' })
+	readonly #questions = el('div', { class: 'questions' })
+	readonly #outcome = el('div', { class: 'came' })
+	readonly #cards = new Map<string, ParleyQuestion>()
+	readonly #headingId = uid('call')
+	#shape = ''
+	#resultShape = ''
+	#busy = false
+	#notice = ''
+	#keys = new Map<string, string>()
+
+	constructor(id: string, host: CallHost) {
+		this.#id = id
+		this.#host = host
+		this.node = el('article', { class: 'call', 'aria-labelledby': this.#headingId, 'data-call': id }, this.#action, this.#questions, this.#progress, this.#outcome)
+	}
+
+	/** update draws what changed. It runs inside the caller's keepFocus. */
+	update(): void {
+		const call = this.#host.store.call(this.#id)
+		if (!call) return
+		const questions = this.#host.store.questionsOf(this.#id)
+		for (const question of questions) {
+			if (this.#cards.has(question.id)) continue
+			const card = document.createElement('parley-question') as ParleyQuestion
+			card.store = this.#host.store
+			card.via = this.#host.via
+			card.setAttribute('question-id', question.id)
+			this.#cards.set(question.id, card)
+		}
+		const wanted = questions.map((question) => this.#cards.get(question.id)).filter((card) => card !== undefined)
+		wanted.forEach((card, i) => {
+			// Moving an element takes the focus out of it, so only move what is out of place.
+			if (this.#questions.children[i] !== card) this.#questions.insertBefore(card, this.#questions.children[i] ?? null)
+		})
+		const open = questions.filter(isOpen)
+		const shape = JSON.stringify([{ ...call, version: 0, result: null, updated_at: '' }, open.length, questions.map((question) => question.held && isOpen(question)), this.#busy, this.#notice])
+		if (shape !== this.#shape) {
+			this.#shape = shape
+			this.node.dataset['state'] = call.state
+			fill(this.#action, this.#did(call))
+			fill(this.#progress, this.#state(call, open.length))
+		}
+		const resultShape = JSON.stringify([call.result, call.error])
+		if (resultShape !== this.#resultShape) {
+			this.#resultShape = resultShape
+			fill(this.#outcome, this.#result(call))
+		}
+	}
+
+	// What the person did: the tool and the arguments, as they were sent.
+	#did(call: Call): Child {
+		const title = call.title || call.name
+		const entries = isRow(call.arguments) ? Object.entries(call.arguments) : []
+		const where = call.server_local ? t('who.local') : ''
+		return el('div', { class: 'bubble' },
+			el('h2', { id: this.#headingId, tabIndex: -1 }, rich(where ? 'call.ran.at' : 'call.ran', { tool: title, server: call.server, place: where })),
+			call.replaces ? el('p', { class: 'quiet' }, t('call.replaces'), ' ', el('button', { type: 'button', class: 'link', on: { click: () => this.#host.show(call.replaces ?? '') } }, t('call.replaces.show'))) : null,
+			entries.length === 0 ? el('p', { class: 'quiet' }, t('call.no-arguments')) : el('dl', { class: 'rows' }, entries.map(([name, value]) => {
+				const line = scalar(value)
+				return el('div', null, el('dt', null, bdi(name)), el('dd', null, line === null ? el('pre', { dir: 'ltr' }, pretty(value)) : foreign('span', line)))
+			})),
+			el('p', { class: 'time' }, el('time', { dateTime: call.created_at }, when(call.created_at)), title === call.name ? null : [' · ', el('code', { class: 'value', dir: 'ltr' }, call.name)]))
+	}
+
+	#state(call: Call, open: number): Child {
+		const can = call.can ?? {}
+		const buttons: Child[] = []
+		if (can.decline_rest && open > 0) buttons.push(this.#button('decline-rest', t('call.decline-rest'), () => this.#post('decline-rest')))
+		if (can.stop) buttons.push(this.#button('stop', t('call.stop'), () => this.#post('stop')))
+		if (can.run_again && call.state !== 'uncertain') buttons.push(this.#button('run-again', t('call.run-again'), () => this.#runAgain(), hasEnded(call) && call.state !== 'done' ? 'primary' : ''))
+		const tone = tones[call.state] ?? 'quiet'
+		return el('div', { class: `state ${tone}`, 'data-part': 'state', 'data-state': call.state },
+			el('p', { class: 'title' }, el('span', { class: 'mark', 'aria-hidden': 'true' }), el('strong', null, this.#title(call, open))),
+			el('p', null, foreign('span', call.text || this.#sentence(call, open))),
+			can.resolve ? this.#resolve(call) : null,
+			this.#notice ? el('p', { class: 'notice bad', role: 'alert' }, this.#notice) : null,
+			buttons.length > 0 ? el('div', { class: 'actions' }, buttons) : null,
+			can.run_again && hasEnded(call) && call.state !== 'done' ? el('p', { class: 'hint' }, t('call.run-again.hint')) : null)
+	}
+
+	#title(call: Call, open: number): Child {
+		if ((call.state === 'waiting' || call.state === 'sent') && open > 0) return rich('state.asks', { server: call.server, n: open })
+		if (call.state === 'waiting') return t('state.waiting.rest')
+		const key = `state.${call.state}`
+		return has(key) ? rich(key, { server: call.server }) : call.state
+	}
+
+	#sentence(call: Call, open: number): string {
+		const key = open > 0 && call.held ? 'why.held' : `why.${call.state}`
+		return has(key) ? t(key, { server: call.server, n: open }) : ''
+	}
+
+	// An uncertain call is for a person to judge: each way says what it means.
+	#resolve(call: Call): Child {
+		const way = (how: Resolve, key: Key, hint: Key): Child => el('div', { class: 'way' },
+			this.#button(how.replaceAll('_', '-'), t(key), () => this.#post('resolve', { how })),
+			el('p', { class: 'hint' }, rich(hint, { server: call.server, tool: call.title || call.name })))
+		return el('div', { class: 'ways', role: 'group', 'aria-label': t('resolve.title') },
+			way('send_again', 'resolve.send-again', call.held ? 'resolve.send-again.held' : 'resolve.send-again.hint'),
+			way('it_happened', 'resolve.it-happened', 'resolve.it-happened.hint'),
+			way('give_up', 'resolve.give-up', 'resolve.give-up.hint'))
+	}
+
+	#result(call: Call): Child {
+		if (call.error) {
+			return el('div', { class: 'bubble answer' },
+				el('p', { class: 'verdict bad' }, rich('result.protocol', { server: call.server })),
+				foreign('p', call.error.message),
+				el('p', { class: 'quiet' }, t('result.code', { code: String(call.error.code) })))
+		}
+		if (call.result === null || call.result === undefined) return null
+		const shown = result(call.result, call.server)
+		if (shown.length === 0) return el('div', { class: 'bubble answer' }, details('result.raw', pretty(call.result), true))
+		return el('section', { class: 'bubble answer', 'data-part': 'result', 'aria-label': t('result.title', { server: call.server }) },
+			el('p', { class: 'eyebrow' }, rich('result.title', { server: call.server })), shown)
+	}
+
+	#button(part: string, label: Child, press: () => Promise<void>, className = ''): HTMLButtonElement {
+		return el('button', {
+			type: 'button', id: `${this.#headingId}-${part}`, class: className, 'data-action': part, 'aria-disabled': this.#busy ? 'true' : null,
+			on: { click: () => { if (!this.#busy) void this.#busily(press) } },
+		}, label)
+	}
+
+	async #busily(work: () => Promise<void>): Promise<void> {
+		this.#busy = true
+		this.#notice = ''
+		try {
+			await work()
+		} catch (error) {
+			this.#notice = sentence(error)
+			if (error instanceof Problem) void this.#host.store.loadCall(this.#id).catch(() => undefined)
+		} finally {
+			this.#busy = false
+			this.#host.store.touch(this.#id)
+		}
+	}
+
+	// The same press sent again after a lost reply is the same request.
+	#key(what: string): string {
+		const key = this.#keys.get(what) ?? crypto.randomUUID()
+		this.#keys.set(what, key)
+		return key
+	}
+
+	async #post(what: string, body: { how?: Resolve } = {}): Promise<void> {
+		const name = what + (body.how ?? '')
+		const answer = await this.#host.store.api.write<Partial<Call>>(`/v1/calls/${encodeURIComponent(this.#id)}/${what}`, { body, key: this.#key(name) })
+		this.#keys.delete(name)
+		if (answer.id) this.#host.store.takeCall(answer as Call)
+		else await this.#host.store.loadCall(this.#id)
+	}
+
+	async #runAgain(): Promise<void> {
+		const call = await this.#host.store.api.write<Call>(`/v1/calls/${encodeURIComponent(this.#id)}/run-again`, { key: this.#key('run-again') })
+		this.#keys.delete('run-again')
+		this.#host.store.takeCall(call)
+		this.#host.show(call.id)
+	}
+
+	focus(): void {
+		const heading = this.node.querySelector<HTMLElement>('h2')
+		heading?.focus({ preventScroll: true })
+		this.node.scrollIntoView({ block: 'start' })
+	}
+}

@@ -1,0 +1,107 @@
+// <parley-chat>: one conversation. Calls and their questions in the order of
+// time, and below them the picker for the next call.
+
+import { append, el, fill, keepFocus, shadow } from '../lib/dom'
+import type { TokenSource } from '../lib/api'
+import { sharedStore, type Store } from '../lib/store'
+import { t } from '../lib/text'
+import { CallView } from './call'
+import { Picker } from './picker'
+import base from '../lib/base.css'
+import form from '../form/form.css'
+import css from './chat.css'
+
+export class ParleyChat extends HTMLElement {
+	static readonly observedAttributes = ['conversation-id']
+
+	/** Where the bearer token comes from when the page has no store yet. */
+	getToken: TokenSource = () => null
+
+	readonly #root: ShadowRoot
+	#store: Store | null = null
+	#leave: (() => void)[] = []
+	#calls = new Map<string, CallView>()
+	#picker: Picker | null = null
+	readonly #timeline = el('div', { class: 'timeline' })
+	readonly #empty = el('div', { class: 'empty' })
+
+	constructor() {
+		super()
+		this.#root = shadow(this, base, form, css)
+	}
+
+	get conversationId(): string {
+		return this.getAttribute('conversation-id') ?? ''
+	}
+
+	get store(): Store {
+		this.#store ??= sharedStore(this.getAttribute('base') ?? '', () => this.getToken())
+		return this.#store
+	}
+
+	set store(store: Store) {
+		this.#store = store
+	}
+
+	connectedCallback(): void {
+		const store = this.store
+		this.#picker = new Picker({
+			store, root: this.#root, conversation: () => this.conversationId,
+			ran: (call) => this.show(call.id),
+		})
+		fill(this.#root, this.#empty, this.#timeline, this.#picker.node)
+		this.#leave = [
+			store.subscribe((change) => {
+				if (change.kind === 'conversations') return
+				if (change.kind === 'connection' && store.connection === 'live') this.#picker?.retry()
+				this.#render()
+			}),
+			store.watch(this.conversationId),
+		]
+		store.start()
+		this.#render()
+	}
+
+	disconnectedCallback(): void {
+		for (const leave of this.#leave) leave()
+		this.#leave = []
+	}
+
+	attributeChangedCallback(_name: string, before: string | null, after: string | null): void {
+		if (!this.isConnected || before === after) return
+		this.disconnectedCallback()
+		this.#calls.clear()
+		fill(this.#timeline)
+		this.connectedCallback()
+	}
+
+	/** show scrolls to a call and gives it the focus. */
+	show(call: string): void {
+		this.#render()
+		this.#calls.get(call)?.focus()
+	}
+
+	#render(): void {
+		const store = this.store
+		keepFocus(this.#root, () => {
+			const calls = store.callsOf(this.conversationId)
+			for (const call of calls) {
+				let view = this.#calls.get(call.id)
+				if (!view) {
+					view = new CallView(call.id, { store, via: 'chat', show: (id) => this.show(id) })
+					this.#calls.set(call.id, view)
+				}
+				view.update()
+			}
+			calls.forEach((call, i) => {
+				const node = this.#calls.get(call.id)?.node
+				if (node && this.#timeline.children[i] !== node) this.#timeline.insertBefore(node, this.#timeline.children[i] ?? null)
+			})
+			this.#empty.hidden = calls.length > 0
+			if (calls.length === 0 && this.#empty.childElementCount === 0) {
+				append(this.#empty, [el('h1', null, t('chat.empty')), el('p', null, t('chat.empty.text'))])
+			}
+			this.#picker?.update()
+		})
+	}
+}

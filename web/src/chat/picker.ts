@@ -1,0 +1,211 @@
+// Without a model the person picks the tool: server, tool, arguments.
+
+import { el, fill, foreign, keepFocus, bdi, type Child } from '../lib/dom'
+import { Problem, sentence } from '../lib/api'
+import type { Store } from '../lib/store'
+import { rich, t } from '../lib/text'
+import type { Call, Server, Tool } from '../lib/wire'
+import { Form, stopNotice } from '../form/form'
+
+export type PickerOptions = {
+	store: Store
+	root: ShadowRoot
+	/** The conversation that the call becomes part of. */
+	conversation: () => string
+	/** Told when a call was made. */
+	ran: (call: Call) => void
+}
+
+type Tools = { state: 'loading' } | { state: 'failed'; text: string } | { state: 'here'; tools: readonly Tool[] }
+
+export class Picker {
+	readonly node = el('section', { class: 'picker', 'aria-labelledby': 'picker-title' })
+	readonly #options: PickerOptions
+	readonly #tools = new Map<string, Tools>()
+	#server = ''
+	#tool: Tool | null = null
+	#form: Form | null = null
+	#filter = ''
+	#busy = false
+	#notice = ''
+	#attempt = { payload: '', key: '' }
+	#shape = ''
+
+	constructor(options: PickerOptions) {
+		this.#options = options
+	}
+
+	/** update draws what changed; call it inside keepFocus. */
+	update(): void {
+		const { servers } = this.#options.store
+		if (!servers.some((server) => server.id === this.#server)) {
+			this.#server = servers[0]?.id ?? ''
+			this.#tool = null
+		}
+		if (this.#server) this.#load(this.#server)
+		const tools = this.#tools.get(this.#server)
+		const shape = JSON.stringify([servers, this.#server, tools, this.#tool?.name, this.#busy, this.#notice, this.#options.store.loaded])
+		if (shape === this.#shape) return
+		this.#shape = shape
+		fill(this.node, el('h2', { id: 'picker-title', tabIndex: -1 }, t('picker.title')), this.#body(servers, tools))
+		if (!this.#tool) this.#narrow()
+	}
+
+	#redraw(): void {
+		keepFocus(this.#options.root, () => this.update())
+	}
+
+	#load(server: string, again = false): void {
+		if (this.#tools.has(server) && !again) return
+		this.#tools.set(server, { state: 'loading' })
+		this.#options.store.loadTools(server).then(
+			(tools) => this.#tools.set(server, { state: 'here', tools }),
+			(error: unknown) => this.#tools.set(server, { state: 'failed', text: sentence(error) }),
+		).finally(() => this.#redraw())
+	}
+
+	/** retry asks again for the tools of servers that could not be reached. */
+	retry(): void {
+		for (const [server, tools] of this.#tools) if (tools.state === 'failed') this.#tools.delete(server)
+	}
+
+	#body(servers: readonly Server[], tools: Tools | undefined): Child {
+		if (servers.length === 0) return el('p', null, this.#options.store.loaded ? t('picker.no-servers') : t('loading'))
+		if (this.#tool) return this.#arguments(this.#tool)
+		return [
+			el('p', { class: 'hint' }, t('picker.no-model')),
+			servers.length > 1 ? this.#serverChoice(servers) : el('p', { class: 'one-server' }, rich('picker.server-one', { server: servers[0]?.id ?? '' })),
+			this.#toolList(tools),
+		]
+	}
+
+	#serverChoice(servers: readonly Server[]): Child {
+		return el('fieldset', { class: 'servers' }, el('legend', null, t('picker.server')), el('div', { class: 'segments' }, servers.map((server) => {
+			const id = `server-${server.id}`
+			return el('div', { class: 'segment' },
+				el('input', {
+					type: 'radio', name: 'server', id, value: server.id, checked: server.id === this.#server, on: {
+						change: () => {
+							this.#server = server.id
+							this.#filter = ''
+							this.#redraw()
+						},
+					},
+				}),
+				el('label', { for: id }, bdi(server.id), server.status === 'failed' ? el('span', { class: 'quiet' }, ' ', t('server.failed')) : null))
+		})))
+	}
+
+	#toolList(tools: Tools | undefined): Child {
+		if (!tools || tools.state === 'loading') return el('p', { class: 'quiet', role: 'status' }, t('picker.loading', { server: this.#server }))
+		if (tools.state === 'failed') {
+			return el('div', { class: 'notice bad' }, el('p', null, tools.text), el('button', {
+				type: 'button', 'data-action': 'retry-tools', on: {
+					click: () => {
+						this.#load(this.#server, true)
+						this.#redraw()
+					},
+				},
+			}, t('picker.retry')))
+		}
+		if (tools.tools.length === 0) return el('p', null, rich('picker.no-tools', { server: this.#server }))
+		const box = el('input', {
+			type: 'search', id: 'tool-filter', autocomplete: 'off', spellcheck: false, value: this.#filter, on: {
+				input: () => {
+					this.#filter = box.value
+					this.#narrow()
+				},
+			},
+		})
+		return [
+			tools.tools.length > 5 ? el('div', { class: 'field' }, el('label', { class: 'label', for: box.id }, t('picker.find')), box) : null,
+			el('ul', { class: 'tools', role: 'list', 'aria-label': t('picker.tools', { server: this.#server }) }, tools.tools.map((tool) => {
+				const titled = tool.title !== '' && tool.title !== tool.name
+				const id = `tool-${tool.name}`
+				return el('li', { 'data-tool': tool.name }, el('button', { type: 'button', id, 'aria-describedby': tool.description ? `${id}-about` : undefined, on: { click: () => this.#choose(tool) } },
+					el('span', { class: 'tool-title' }, bdi(tool.title || tool.name)),
+					titled ? el('code', { class: 'value', dir: 'ltr' }, tool.name) : null,
+					tool.changed ? el('span', { class: 'badge' }, t('picker.changed')) : null),
+				tool.description ? el('p', { class: 'foreign about', dir: 'auto', id: `${id}-about` }, tool.description) : null)
+			})),
+			el('p', { class: 'hint', role: 'status', 'data-part': 'found' }),
+		]
+	}
+
+	#narrow(): void {
+		const words = this.#filter.toLocaleLowerCase().split(/\s+/).filter(Boolean)
+		const items = [...this.node.querySelectorAll<HTMLElement>('[data-tool]')]
+		let shown = 0
+		for (const item of items) {
+			const text = (item.textContent ?? '').toLocaleLowerCase()
+			item.hidden = !words.every((word) => text.includes(word))
+			if (!item.hidden) shown++
+		}
+		const status = this.node.querySelector('[data-part="found"]')
+		if (status) status.textContent = words.length > 0 ? t('choice.shown', { n: shown, total: items.length }) : ''
+	}
+
+	#choose(tool: Tool | null): void {
+		const before = this.#tool
+		this.#tool = tool
+		this.#notice = ''
+		this.#form = tool ? new Form({ view: tool.view, server: '' }) : null
+		this.#redraw()
+		const target = tool ? this.node.querySelector<HTMLElement>('#tool-heading') : this.node.querySelector<HTMLElement>(`#${CSS.escape(`tool-${before?.name ?? ''}`)}`)
+		target?.focus()
+	}
+
+	#arguments(tool: Tool): Child {
+		const form = this.#form ??= new Form({ view: tool.view, server: '' })
+		return el('form', {
+			noValidate: true, autocomplete: 'off', class: 'arguments', on: {
+				submit: (event) => {
+					event.preventDefault()
+					if (!this.#busy) void this.#run(tool, form)
+				},
+				keydown: (event) => {
+					if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) (event.currentTarget as HTMLFormElement).requestSubmit()
+				},
+			},
+		},
+		el('h3', { id: 'tool-heading', tabIndex: -1 }, bdi(tool.title || tool.name), ' ', el('span', { class: 'quiet' }, rich('picker.on', { server: this.#server }))),
+		tool.description ? foreign('p', tool.description, 'about') : null,
+		this.#notice ? el('p', { class: 'notice bad', role: 'alert' }, this.#notice) : null,
+		tool.view.fields?.length ? null : el('p', { class: 'quiet' }, t('picker.no-arguments')),
+		form.node,
+		form.stopped ? stopNotice(form.stopped) : null,
+		el('div', { class: 'actions' },
+			form.stopped ? null : el('button', { type: 'submit', class: 'primary', id: 'run', 'data-action': 'run', 'aria-disabled': this.#busy ? 'true' : null }, this.#busy ? t('picker.running') : rich('picker.run', { tool: tool.name })),
+			el('button', { type: 'button', id: 'other-tool', 'data-action': 'other-tool', on: { click: () => this.#choose(null) } }, t('picker.other'))))
+	}
+
+	async #run(tool: Tool, form: Form): Promise<void> {
+		const own = form.ownErrors()
+		if (own.length > 0) return form.fail(own)
+		const body = { conversation: this.#options.conversation(), server: this.#server, tool: tool.name, input: form.input() }
+		// A call must not run twice because its reply was lost.
+		const payload = JSON.stringify(body)
+		if (this.#attempt.payload !== payload) this.#attempt = { payload, key: crypto.randomUUID() }
+		this.#busy = true
+		this.#notice = ''
+		form.clear()
+		this.#redraw()
+		let problem: Problem | null = null
+		try {
+			const call = await this.#options.store.api.write<Call>('/v1/calls', { body, key: this.#attempt.key })
+			this.#attempt = { payload: '', key: '' }
+			this.#tool = null
+			this.#form = null
+			this.#filter = ''
+			this.#options.store.takeCall(call)
+			this.#options.ran(call)
+		} catch (error) {
+			if (error instanceof Problem && error.status === 422 && error.errors.length > 0) problem = error
+			else this.#notice = sentence(error)
+		} finally {
+			this.#busy = false
+			this.#redraw()
+			if (problem) form.fail(problem.errors)
+		}
+	}
+}

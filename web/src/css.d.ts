@@ -1,0 +1,5 @@
+// The bundler turns an imported style sheet into its text.
+declare module '*.css' {
+	const text: string
+	export default text
+}

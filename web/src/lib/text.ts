@@ -1,0 +1,66 @@
+// Sentences for people. A catalogue is a plain object of texts with {name}
+// places; a text that depends on a number has one form per plural category.
+
+import { en } from './en'
+import { bdi, type Child } from './dom'
+
+export type Plural = { readonly one: string; readonly other: string; readonly zero?: string; readonly two?: string; readonly few?: string; readonly many?: string }
+export type Key = keyof typeof en
+/** A catalogue of another language has the same keys. */
+export type Catalogue = { readonly [K in Key]: string | Plural }
+export type Params = { readonly [name: string]: string | number }
+
+const catalogues: { readonly [language: string]: Catalogue } = { en }
+
+/** language is the catalogue in use: the document's, else English. */
+export const language: string = (() => {
+	const asked = (document.documentElement.lang || 'en').toLowerCase()
+	for (const name of [asked, asked.split('-')[0] ?? 'en']) if (name in catalogues) return name
+	return 'en'
+})()
+
+const catalogue: Catalogue = catalogues[language] ?? en
+const plurals = new Intl.PluralRules(language)
+const numbers = new Intl.NumberFormat(language)
+
+function template(key: Key, params: Params): string {
+	const entry = catalogue[key]
+	if (typeof entry === 'string') return entry
+	const n = Number(params['n'] ?? 0)
+	return entry[plurals.select(n)] ?? entry.other
+}
+
+/** t is a sentence as plain text, for attributes and announcements. */
+export function t(key: Key, params: Params = {}): string {
+	return template(key, params).replace(/\{(\w+)\}/g, (_, name: string) => show(params[name]))
+}
+
+/** rich is a sentence as nodes: what came from outside is isolated by bdi. */
+export function rich(key: Key, params: Params = {}): Child[] {
+	return template(key, params).split(/(\{\w+\})/g).filter(Boolean).map((part) => {
+		const name = /^\{(\w+)\}$/.exec(part)?.[1]
+		if (name === undefined) return part
+		const value = params[name]
+		return typeof value === 'string' ? bdi(value) : show(value)
+	})
+}
+
+function show(value: string | number | undefined): string {
+	return typeof value === 'number' ? numbers.format(value) : value ?? ''
+}
+
+/** has says whether a key made at run time exists. */
+export function has(key: string): key is Key {
+	return Object.hasOwn(en, key)
+}
+
+const moments = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short' })
+const times = new Intl.DateTimeFormat(language, { timeStyle: 'short' })
+
+/** when is a moment for people: the time alone if it is today. */
+export function when(rfc3339: string | null | undefined): string {
+	if (!rfc3339) return ''
+	const date = new Date(rfc3339)
+	if (Number.isNaN(date.getTime())) return rfc3339
+	return date.toDateString() === new Date().toDateString() ? times.format(date) : moments.format(date)
+}

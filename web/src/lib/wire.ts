@@ -1,0 +1,172 @@
+// What the HTTP API of `parley serve` sends and takes.
+
+export type Principal = { issuer: string; tenant: string; subject: string }
+
+export type Session = { principal: Principal; name: string; product: string; version: string; model: boolean }
+
+export type Server = {
+	id: string
+	kind: 'http' | 'stdio'
+	local: boolean
+	address: string
+	domain: string
+	status: 'connected' | 'idle' | 'failed'
+	era: string
+	revision: string
+	error: string
+	notes: string[] | null
+}
+
+export type Tool = { name: string; title: string; description: string; view: View; changed: boolean }
+
+/**
+ * One raw answer: the text as it was typed, the values of the ticked choices,
+ * or "" sent on purpose. The server parses it.
+ */
+export type Raw = string | string[] | { empty: true }
+export type Input = { [field: string]: Raw }
+
+export type Option = { value: string; label: string; hint?: string; show_value?: boolean }
+
+/** A field as package form's View describes it. Bounds of numbers are literals. */
+export type Field = {
+	name: string
+	label: string
+	hint?: string
+	control: 'text' | 'textarea' | 'email' | 'uri' | 'integer' | 'number' | 'boolean' | 'date' | 'date-time' | 'choice' | 'choices' | 'json' | 'unsupported'
+	required?: boolean
+	options?: Option[] | null
+	filter?: boolean
+	minimum?: string
+	maximum?: string
+	exclusive_minimum?: string
+	exclusive_maximum?: string
+	multiple_of?: string
+	min_length?: number | null
+	max_length?: number | null
+	min_items?: number | null
+	max_items?: number | null
+	pattern?: string
+	format?: string
+	default?: Raw | null
+	multiline?: boolean
+	input_mode?: string
+	autocomplete?: string
+	empty_allowed?: boolean
+	problem?: string
+	secret?: boolean
+}
+
+export type View = {
+	fields: Field[] | null
+	confirm?: boolean
+	problem?: string
+	left_out?: { name: string; label: string; problem: string }[] | null
+	notes?: { name: string; code: string; text: string }[] | null
+}
+
+export type FieldError = { field?: string; pointer?: string; code: string; params?: { [name: string]: unknown } | null; text: string }
+
+/** What a surface may do with an address, from mild to strict. */
+export type Verdict = 'ok' | 'note' | 'warn' | 'refuse'
+
+export type Finding = { code: string; verdict?: Verdict; text: string }
+
+/** What a URL really is: package link's Report. */
+export type Link = {
+	verdict: Verdict
+	scheme?: string
+	host?: string
+	port?: string
+	host_unicode?: string
+	domain?: string
+	domain_unicode?: string
+	/** The only form to show and to open; absent when refused. */
+	href?: string
+	raw?: string
+	findings?: Finding[] | null
+}
+
+export type ReviewRow = { name?: string; label: string; value: string; from?: 'you' | 'default' | 'earlier' | '' }
+export type Check = { review: ReviewRow[] | null; omitted: { name: string; label: string }[] | null }
+
+export type Action = 'accept' | 'decline' | 'cancel'
+
+export type Answer = { action: Action; review?: ReviewRow[] | null; at: string; via: string }
+
+export type QuestionState = 'open' | 'opened' | 'accepted' | 'declined' | 'cancelled' | 'expired' | 'withdrawn'
+
+export type Question = {
+	id: string
+	version: number
+	call: string
+	conversation: string
+	server: string
+	server_local: boolean
+	server_address: string
+	tool: string
+	mode: 'form' | 'url'
+	message: string
+	message_findings?: (Finding | string)[] | null
+	view: View | null
+	refused?: string
+	url: Link | null
+	state: QuestionState
+	round: number
+	position: number
+	of: number
+	held: boolean
+	suggested?: Input | null
+	note?: string
+	answer: Answer | null
+	closed_by?: string
+	can_take_back: boolean
+	created_at: string
+	expires_at?: string | null
+}
+
+export type CallState =
+	| 'new' | 'approving' | 'ready' | 'claimed' | 'sent' | 'waiting' | 'blocked' | 'uncertain'
+	| 'done' | 'failed' | 'denied' | 'stopped' | 'expired' | 'interrupted' | 'lapsed'
+
+export type Call = {
+	id: string
+	version: number
+	conversation: string
+	server: string
+	server_local: boolean
+	method: string
+	name: string
+	title: string
+	arguments: unknown
+	state: CallState
+	reason: string
+	text: string
+	round: number
+	held: boolean
+	created_at: string
+	updated_at: string
+	ended_at?: string | null
+	expires_at?: string | null
+	result: unknown
+	error: { code: number; message: string } | null
+	replaces?: string
+	questions: string[] | null
+	can: { stop?: boolean; resolve?: boolean; run_again?: boolean; decline_rest?: boolean } | null
+}
+
+export type Resolve = 'send_again' | 'it_happened' | 'give_up'
+
+export type Conversation = { id: string; title: string; updated_at: string; open_questions: number }
+
+/** isOpen says whether a question still waits for its person. */
+export function isOpen(question: Question): boolean {
+	return question.state === 'open' || question.state === 'opened'
+}
+
+const ends: ReadonlySet<CallState> = new Set<CallState>(['done', 'failed', 'denied', 'stopped', 'expired', 'interrupted', 'lapsed'])
+
+/** hasEnded says whether nothing more will happen to a call. */
+export function hasEnded(call: Call): boolean {
+	return ends.has(call.state)
+}

@@ -1,0 +1,231 @@
+// The page of `parley serve`: header, conversations, servers, and in the middle
+// a conversation, the inbox or a single question.
+
+import { bdi, el, fill, keepFocus, randomId, shadow, type Child } from '../lib/dom'
+import { Store } from '../lib/store'
+import { t, when, type Key } from '../lib/text'
+import type { Conversation, Server } from '../lib/wire'
+import { ParleyChat } from '../chat/chat'
+import { ParleyInbox } from '../chat/inbox'
+import { ParleyQuestion } from '../card/question'
+import { exchange, keepToken, onToken, takeFragment, token } from './token'
+import base from '../lib/base.css'
+import css from './app.css'
+
+type Place = { kind: 'chat'; conversation: string } | { kind: 'inbox' } | { kind: 'question'; id: string }
+
+export class ParleyApp extends HTMLElement {
+	readonly #root = shadow(this, base, css)
+	readonly #store = new Store('', token)
+	readonly #banner = el('div', { class: 'banner', hidden: true, 'data-part': 'connection' })
+	readonly #inboxLink = el('a', { class: 'waiting', href: '?view=inbox', id: 'inbox-link', 'data-part': 'inbox-count' })
+	readonly #who = el('span', { class: 'quiet who' })
+	readonly #menu = el('button', { type: 'button', class: 'menu', id: 'menu', 'aria-expanded': 'false', 'aria-controls': 'side' })
+	readonly #side = el('aside', { id: 'side', 'aria-label': t('page.side') })
+	readonly #main = el('main', { id: 'main', tabIndex: -1 })
+	#place: Place = { kind: 'inbox' }
+	#shown = ''
+	#problem = ''
+	#shape = ''
+
+	connectedCallback(): void {
+		fill(this.#root,
+			el('header', null,
+				el('a', { class: 'brand', href: '?', id: 'brand', on: { click: (event) => this.#follow(event, '?') } }, el('span', { class: 'logo', 'aria-hidden': 'true' }), t('product')),
+				el('span', { class: 'space' }), this.#who, this.#inboxLink, this.#menu),
+			this.#banner,
+			el('div', { class: 'columns' }, this.#side, this.#main))
+		this.#menu.textContent = t('page.menu')
+		this.#menu.addEventListener('click', () => this.#toggle(this.#menu.getAttribute('aria-expanded') !== 'true'))
+		this.#inboxLink.addEventListener('click', (event) => this.#follow(event, '?view=inbox'))
+		this.addEventListener('parley-show', (event) => {
+			const { conversation, call } = (event as CustomEvent<{ conversation: string; call: string }>).detail
+			this.#go(`?c=${encodeURIComponent(conversation)}`)
+			this.#whenShown(conversation, call)
+		})
+		this.#store.subscribe(() => this.#render())
+		window.addEventListener('popstate', () => this.#route())
+		window.addEventListener('hashchange', () => void this.#signIn())
+		onToken(() => this.#begin())
+		void this.#signIn()
+	}
+
+	async #signIn(): Promise<void> {
+		const once = takeFragment()
+		if (once !== null) {
+			const problem = await exchange(once)
+			// An address used twice is no trouble for who is signed in already.
+			this.#problem = token() === null ? problem : ''
+		}
+		this.#route()
+		this.#begin()
+	}
+
+	#begin(): void {
+		if (token() === null) this.#store.connection = 'signed-out'
+		else {
+			if (this.#store.connection === 'signed-out') this.#store.connection = 'connecting'
+			this.#store.start()
+		}
+		this.#render()
+	}
+
+	// ---- where we are
+
+	#route(): void {
+		const query = new URLSearchParams(location.search)
+		const question = query.get('q')
+		if (question) this.#place = { kind: 'question', id: question }
+		else if (query.get('view') === 'inbox') this.#place = { kind: 'inbox' }
+		else {
+			let conversation = query.get('c') ?? ''
+			if (!/^[A-Za-z0-9_-]{3,64}$/.test(conversation)) {
+				conversation = `v_${randomId(16)}`
+				history.replaceState(null, '', `?c=${conversation}`)
+			}
+			this.#place = { kind: 'chat', conversation }
+		}
+		this.#render()
+	}
+
+	#go(search: string): void {
+		history.pushState(null, '', search)
+		this.#toggle(false)
+		this.#route()
+		this.#main.focus({ preventScroll: true })
+		window.scrollTo(0, 0)
+	}
+
+	#follow(event: MouseEvent, search: string): void {
+		if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
+		event.preventDefault()
+		this.#go(search)
+	}
+
+	#whenShown(conversation: string, call: string): void {
+		const show = (): boolean => {
+			const chat = this.#main.querySelector('parley-chat')
+			if (!(chat instanceof ParleyChat) || chat.conversationId !== conversation) return true
+			if (!this.#store.call(call)) return false
+			chat.show(call)
+			return true
+		}
+		if (show()) return
+		const leave = this.#store.subscribe(() => { if (show()) leave() })
+	}
+
+	#toggle(open: boolean): void {
+		this.#menu.setAttribute('aria-expanded', String(open))
+		this.#side.classList.toggle('open', open)
+	}
+
+	// ---- drawing
+
+	#render(): void {
+		const store = this.#store
+		const out = store.connection === 'signed-out'
+		const waiting = store.waiting().length
+		const words = t(waiting === 0 ? 'inbox.none' : 'inbox.waiting', { n: waiting })
+		this.#inboxLink.textContent = words
+		this.#inboxLink.hidden = out || !store.loaded
+		this.#inboxLink.classList.toggle('some', waiting > 0)
+		if (this.#place.kind === 'inbox') this.#inboxLink.setAttribute('aria-current', 'page')
+		else this.#inboxLink.removeAttribute('aria-current')
+		this.#who.textContent = !out && store.session ? t('page.who', { name: store.session.name || store.session.principal.subject }) : ''
+		this.#menu.hidden = out
+		this.#side.hidden = out
+		this.#banner.hidden = store.connection !== 'lost'
+		if (!this.#banner.hidden && this.#banner.textContent === '') this.#banner.textContent = t('connection.lost')
+		document.title = waiting > 0 ? `${words} – ${t('product')}` : t('product')
+		this.#showMain(out)
+		const shape = JSON.stringify([store.servers, store.conversations, this.#place, store.loaded])
+		if (shape !== this.#shape) {
+			this.#shape = shape
+			keepFocus(this.#root, () => fill(this.#side, this.#sideContent()))
+		}
+	}
+
+	#showMain(out: boolean): void {
+		const key = out ? `out ${this.#problem}` : JSON.stringify(this.#place)
+		if (key === this.#shown) return
+		this.#shown = key
+		fill(this.#main, out ? this.#signedOut() : this.#element())
+	}
+
+	#element(): HTMLElement {
+		const place = this.#place
+		if (place.kind === 'chat') {
+			const chat = new ParleyChat()
+			chat.store = this.#store
+			chat.setAttribute('conversation-id', place.conversation)
+			return chat
+		}
+		if (place.kind === 'inbox') {
+			const inbox = new ParleyInbox()
+			inbox.store = this.#store
+			return inbox
+		}
+		const question = new ParleyQuestion()
+		question.store = this.#store
+		question.via = 'inbox'
+		question.setAttribute('question-id', place.id)
+		return question
+	}
+
+	#signedOut(): Child {
+		return el('section', { class: 'signed-out', 'data-part': 'signed-out' },
+			el('h1', null, t('signin.title')),
+			this.#problem ? el('p', { class: 'notice bad', role: 'alert' }, this.#problem) : token() !== null ? el('p', { class: 'notice' }, t('signin.refused')) : null,
+			el('p', null, t('signin.text')),
+			el('pre', null, 'parley serve'),
+			el('p', null, t('signin.address'), ' ', el('code', { dir: 'ltr' }, `${location.origin}/#token=…`)),
+			el('p', { class: 'hint' }, t('signin.once')),
+			token() === null ? null : el('div', { class: 'actions' }, el('button', {
+				type: 'button', 'data-action': 'forget', on: {
+					click: () => {
+						keepToken(null)
+						this.#shown = ''
+						this.#begin()
+					},
+				},
+			}, t('signin.forget'))))
+	}
+
+	#sideContent(): Child {
+		const store = this.#store
+		const current = this.#place.kind === 'chat' ? this.#place.conversation : ''
+		return [
+			el('a', { class: 'button', href: '?', id: 'new-conversation', 'data-action': 'new-conversation', on: { click: (event) => this.#follow(event, '?') } }, t('page.new')),
+			el('nav', { 'aria-labelledby': 'conversations' }, el('h2', { id: 'conversations' }, t('page.conversations')),
+				store.conversations.length === 0
+					? el('p', { class: 'quiet' }, t('page.conversations.none'))
+					: el('ul', { role: 'list' }, store.conversations.slice(0, 30).map((one) => el('li', null, this.#conversation(one, one.id === current))))),
+			el('section', { 'aria-labelledby': 'servers' }, el('h2', { id: 'servers' }, t('page.servers')),
+				store.servers.length === 0
+					? el('p', { class: 'quiet' }, store.loaded ? t('picker.no-servers') : t('loading'))
+					: el('ul', { role: 'list', class: 'servers' }, store.servers.map((server) => el('li', { 'data-server': server.id }, this.#server(server))))),
+		]
+	}
+
+	#conversation(one: Conversation, current: boolean): HTMLElement {
+		const search = `?c=${encodeURIComponent(one.id)}`
+		return el('a', { href: search, id: `c-${one.id}`, 'aria-current': current ? 'page' : undefined, on: { click: (event) => this.#follow(event, search) } },
+			el('span', { class: 'foreign title', dir: 'auto' }, one.title || t('page.untitled')),
+			el('span', { class: 'quiet' }, one.open_questions > 0 ? el('strong', null, t('inbox.waiting', { n: one.open_questions })) : when(one.updated_at)))
+	}
+
+	#server(server: Server): Child {
+		return [
+			el('p', { class: 'name' }, el('strong', null, bdi(server.id)), ' ', el('span', { class: `status ${server.status}` }, t(`server.${server.status}`))),
+			el('p', { class: 'quiet address' }, server.local ? t('who.local') : bdi(server.domain || server.address)),
+			server.status === 'failed' && server.error ? el('p', { class: 'bad-text' }, bdi(server.error)) : null,
+			el('details', null, el('summary', null, t('server.more')), el('dl', { class: 'rows' },
+				row('server.address', server.address), row('server.revision', [server.revision, server.era].filter(Boolean).join(', ')),
+				(server.notes ?? []).map((note) => row('server.note', note)))),
+		]
+	}
+}
+
+function row(key: Key, value: string): Child {
+	return value === '' ? null : el('div', null, el('dt', null, t(key)), el('dd', null, el('span', { class: 'foreign', dir: 'ltr' }, value)))
+}

@@ -1,0 +1,126 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// CSP is the Content-Security-Policy that the pages are made for: scripts and
+// styles from this origin alone, no inline code, no request to anybody else, no
+// frame around them, and no way to make markup from a string.
+const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// assetsPath is where Assets expects to be mounted.
+const assetsPath = "/assets/"
+
+//go:embed dist/*.js
+var dist embed.FS
+
+//go:embed static
+var static embed.FS
+
+//go:embed shell.html
+var shellText string
+
+// An asset is a file that pages load. Its name carries a digest of its bytes,
+// so a browser may keep it for ever and never mixes two versions.
+type asset struct {
+	name  string // page.0123456789abcdef.js
+	mime  string
+	bytes []byte
+}
+
+// assets by their plain name, such as page.js.
+var assets = load()
+
+var shell = makeShell()
+
+var mimes = map[string]string{
+	".js":  "text/javascript; charset=utf-8",
+	".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
+// load panics on a broken embed: that is a fault of the build, and the tests see it.
+func load() map[string]*asset {
+	all := map[string]*asset{}
+	for _, dir := range []struct {
+		files fs.FS
+		name  string
+	}{{dist, "dist"}, {static, "static"}} {
+		entries, err := fs.ReadDir(dir.files, dir.name)
+		if err != nil {
+			panic(err)
+		}
+		for _, entry := range entries {
+			content, err := fs.ReadFile(dir.files, path.Join(dir.name, entry.Name()))
+			if err != nil {
+				panic(err)
+			}
+			ext := path.Ext(entry.Name())
+			mime, ok := mimes[ext]
+			if !ok {
+				panic(fmt.Sprintf("web: no media type for %s", entry.Name()))
+			}
+			sum := sha256.Sum256(content)
+			name := strings.TrimSuffix(entry.Name(), ext) + "." + hex.EncodeToString(sum[:8]) + ext
+			all[entry.Name()] = &asset{name: name, mime: mime, bytes: content}
+		}
+	}
+	return all
+}
+
+func makeShell() []byte {
+	var out bytes.Buffer
+	tmpl := template.Must(template.New("shell").Funcs(template.FuncMap{"asset": AssetPath}).Parse(shellText))
+	if err := tmpl.Execute(&out, nil); err != nil {
+		panic(err)
+	}
+	return out.Bytes()
+}
+
+// Shell is the HTML of the page: it loads the script, which draws the rest. It
+// is the same for everybody and holds nothing that is private. The caller must
+// not change it.
+func Shell() []byte { return shell }
+
+// AssetPath is the address of an asset on the host, such as
+// /assets/elements.0123456789abcdef.js for elements.js. An unknown name is "".
+func AssetPath(name string) string {
+	a, ok := assets[name]
+	if !ok {
+		return ""
+	}
+	return assetsPath + a.name
+}
+
+// Assets serves everything below /assets/. Assets are public.
+func Assets() http.Handler {
+	byName := make(map[string]*asset, len(assets))
+	for _, a := range assets {
+		byName[a.name] = a
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a, ok := byName[strings.TrimPrefix(r.URL.Path, assetsPath)]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Type", a.mime)
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+		h.Set("Content-Length", fmt.Sprint(len(a.bytes)))
+		if r.Method != http.MethodHead {
+			w.Write(a.bytes)
+		}
+	})
+}
