@@ -170,7 +170,8 @@ func joinersFit(label string) bool {
 		for i += step; i >= 0 && i < len(rs) && unicode.Is(unicode.Mn, rs[i]); {
 			i += step
 		}
-		return i >= 0 && i < len(rs) && unicode.Is(unicode.Arabic, rs[i]) && unicode.Is(unicode.Lo, rs[i])
+		return i >= 0 && i < len(rs) && unicode.Is(unicode.Arabic, rs[i]) && unicode.Is(unicode.Lo, rs[i]) &&
+			rs[i] != '\u0621' && rs[i] != '\u0674' // hamzas that never join
 	}
 	for i, r := range rs {
 		if r != '\u200C' && r != '\u200D' || i > 0 && norm.NFC.PropertiesString(string(rs[i-1])).CCC() == 9 {

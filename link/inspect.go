@@ -95,7 +95,7 @@ func (in *inspection) run() {
 	}
 	hostText, port, ok := cutPort(authority)
 	if !ok {
-		in.add(Refuse, "port", "The port of the address is not a number from 1 to 65535 in its usual form.")
+		in.add(Refuse, "port_invalid", "The port of the address is not a number from 1 to 65535 in its usual form.")
 		return
 	}
 	h, bad := parseHost(hostText)
@@ -116,9 +116,9 @@ func (in *inspection) run() {
 		return
 	}
 
-	local := in.reach(h)
-	in.transport(h, port, local)
-	in.names(h)
+	where := in.reach(h)
+	in.transport(h, port, where)
+	in.names(h, where)
 	in.tail(tail)
 	in.href(h, port, authority, tail)
 	in.site(h)
@@ -161,7 +161,7 @@ func (in *inspection) userinfo(info, after string) {
 	in.guess(after)
 	shown, _, _ := strings.Cut(info, ":")
 	if h, bad := parseHost(shown); bad == nil && strings.Contains(h.ascii, ".") && in.Host != "" {
-		in.add(Refuse, "userinfo", "The address looks like it leads to %{shown}, but that is only a user name before an @ sign. It leads to %{host}.",
+		in.add(Refuse, "userinfo_host", "The address looks like it leads to %{shown}, but that is only a user name before an @ sign. It leads to %{host}.",
 			"shown", h.ascii, "host", in.Host)
 		return
 	}

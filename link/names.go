@@ -12,8 +12,8 @@ const (
 )
 
 // transport judges scheme and port.
-func (in *inspection) transport(h host, port string, local bool) {
-	if in.Scheme == "http" && !local {
+func (in *inspection) transport(h host, port string, where place) {
+	if in.Scheme == "http" && where != placeLoopback {
 		v := Warn
 		if in.opts.RequireTLS {
 			v = Refuse
@@ -26,7 +26,7 @@ func (in *inspection) transport(h host, port string, local bool) {
 }
 
 // names judges the name of the site: who registered it, and what it tries to look like.
-func (in *inspection) names(h host) {
+func (in *inspection) names(h host, where place) {
 	if h.addr.IsValid() {
 		return
 	}
@@ -35,11 +35,10 @@ func (in *inspection) names(h host) {
 		in.add(Note, "trailing_dot", "The name of the site ends in a dot; it is the same site without it.")
 	}
 	labels := strings.Split(name, ".")
-	private := in.Has("private_network") || in.Has("local")
 	switch {
-	case private:
+	case where != placePublic: // nobody registers such names
 	case !h.registered() && len(labels) == 1:
-		in.add(Refuse, "no_domain", "%{host} is a whole top-level domain, not a site.", "host", name)
+		in.add(Refuse, "top_level", "%{host} is a whole top-level domain, not a site.", "host", name)
 	case !h.registered():
 		in.add(Warn, "no_domain", "%{host} is shared by many unrelated owners, so the name does not say whose page this is.", "host", name)
 	case h.hosting:
@@ -53,7 +52,7 @@ func (in *inspection) names(h host) {
 		in.add(Warn, "long_host", "The name of the site is unusually long. It belongs to %{domain}.", "domain", h.domain)
 	}
 	in.scripts(h)
-	if !private {
+	if where == placePublic {
 		in.imitation(h)
 	}
 }

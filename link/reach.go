@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// reach says where the host is: on this computer, in a private network, or on the
-// internet. It reports whether it is this computer.
-func (in *inspection) reach(h host) (local bool) {
+// reach judges where the host is: on this computer, in a private network, or on the
+// internet.
+func (in *inspection) reach(h host) place {
 	name := h.name()
-	switch place := placeOf(h); place {
+	where := placeOf(h)
+	switch where {
 	case placeLoopback:
 		if in.opts.ServerLocal {
-			in.add(Note, "local", "This page is on this computer.")
+			in.add(Note, "local_allowed", "This page is on this computer.")
 		} else {
 			in.add(Refuse, "local", "The address leads to your own computer, and the server that asks is not on it.")
 		}
-		return true
 	case placeForbidden:
 		in.add(Refuse, "link_local", "The address leads to a part of the network that is never a web page for people.")
 	case placeEmbedded:
 		in.add(Refuse, "ip_embedded", "The network address hides another one.")
 	case placePrivate:
 		if in.allowed(h) {
-			in.add(Note, "private_network", "%{host} is in a private network that your administrator allows.", "host", name)
+			in.add(Note, "private_allowed", "%{host} is in a private network that your administrator allows.", "host", name)
 		} else {
 			in.add(Refuse, "private_network", "%{host} is in a private network.", "host", name)
 		}
@@ -33,9 +33,10 @@ func (in *inspection) reach(h host) (local bool) {
 			in.add(Warn, "ip_address", "The address has a number instead of a name, so nobody can tell whose it is.")
 		}
 	}
-	return false
+	return where
 }
 
+// A place is where an address leads.
 type place int
 
 const (
