@@ -43,8 +43,6 @@ type checker struct {
 	sc   scanner
 	seen set
 	errs Errors
-	// found, when not nil, is told where the value of each field stands.
-	found func(i int, t token)
 }
 
 func (c *checker) add(e Error) {
@@ -128,15 +126,7 @@ func (c *checker) member() error {
 		c.add(f.fail(CodeDuplicateField, nil))
 	}
 	c.seen.add(i)
-	c.sc.space()
-	start := c.sc.i
-	if err := c.value(f); err != nil {
-		return err
-	}
-	if c.found != nil {
-		c.found(i, token{start: start, end: c.sc.i})
-	}
-	return nil
+	return c.value(f)
 }
 
 // value reads one value of a field. A syntax error is returned; anything else
@@ -258,24 +248,19 @@ func kindOf(c byte) byte {
 // option finds the option that a value stands for, -1 for none. Numbers are
 // compared as numbers: 1 and 1.0 are one option.
 func (f *Field) option(sc *scanner, kind byte, t token) int {
-	if kind == jString {
-		if i, ok := f.byValue[string(sc.text(t))]; ok {
-			return i
-		}
+	i, ok := 0, false
+	switch kind {
+	case jNumber:
+		i, ok = f.byNumber[parseDecimal(string(sc.b[t.start:t.end])).canonical()]
+	case jString:
+		i, ok = f.byValue[string(sc.text(t))]
+	case jBool:
+		i, ok = f.byValue[string(sc.b[t.start:t.end])]
+	}
+	if !ok || kindOf(f.Options[i].Raw[0]) != kind {
 		return -1
 	}
-	lit := sc.b[t.start:t.end]
-	for i := range f.Options {
-		o := &f.Options[i]
-		if kindOf(o.Raw[0]) != kind {
-			continue
-		}
-		if kind == jBool && string(lit) == o.Value ||
-			kind == jNumber && parseDecimal(string(lit)).cmp(parseDecimal(o.Value)) == 0 {
-			return i
-		}
-	}
-	return -1
+	return i
 }
 
 func (c *checker) text(f *Field, b []byte) {
@@ -415,6 +400,9 @@ func typeFits(types []string, n *node) bool {
 
 // legalDefault is true when a default could be sent as it is.
 func (s *Schema) legalDefault(f *Field) bool {
+	if kindOf(f.Default[0]) == jNumber && len(f.Default) > maxTyped {
+		return false // an untouched control must be able to send it
+	}
 	c := checker{s: s, sc: scanner{b: f.Default}}
 	err := c.value(f)
 	return err == nil && len(c.errs) == 0

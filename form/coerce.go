@@ -20,8 +20,7 @@ func (s *Schema) Coerce(in Input) ([]byte, Errors) {
 	values := make([]json.RawMessage, len(s.fields))
 	for i := range s.fields {
 		f := &s.fields[i]
-		e, ok := in[f.Name]
-		raw, err := s.coerce(f, e, ok)
+		raw, err := s.coerce(f, in[f.Name])
 		if err != nil {
 			errs = append(errs, *err)
 			continue
@@ -64,13 +63,13 @@ func (s *Schema) Coerce(in Input) ([]byte, Errors) {
 }
 
 // coerce gives the JSON of one entry, nil for no answer.
-func (s *Schema) coerce(f *Field, e Entry, ok bool) (json.RawMessage, *Error) {
+func (s *Schema) coerce(f *Field, e Entry) (json.RawMessage, *Error) {
 	fail := func(code string) (json.RawMessage, *Error) {
 		err := f.fail(code, nil)
 		return nil, &err
 	}
 	if f.Kind == Unsupported {
-		if !ok || e.blank() {
+		if e.blank() {
 			if f.Required {
 				return fail(CodeRequired)
 			}
@@ -87,18 +86,11 @@ func (s *Schema) coerce(f *Field, e Entry, ok bool) (json.RawMessage, *Error) {
 	}
 	text := e.Text()
 	if f.Kind == Choice {
-		if e.empty || e.list && len(e.values) == 1 {
-			if i, ok := f.byValue[text]; ok {
-				return f.Options[i].Raw, nil
-			}
-		}
-		if text == "" {
+		if text == "" && !e.empty {
 			return f.nothing()
 		}
-		for i := range f.Options {
-			if f.Options[i].Value == text {
-				return f.Options[i].Raw, nil
-			}
+		if i, ok := f.byValue[text]; ok {
+			return f.Options[i].Raw, nil
 		}
 		return fail(CodeNotAnOption)
 	}
@@ -172,8 +164,8 @@ func (s *Schema) coerceChoices(f *Field, e Entry) (json.RawMessage, *Error) {
 	ticked := make([]bool, len(f.Options))
 	n := 0
 	for _, v := range vals {
-		i := slices.IndexFunc(f.Options, func(o Option) bool { return o.Value == v })
-		if i < 0 {
+		i, ok := f.byValue[v]
+		if !ok {
 			err := f.fail(CodeNotAnOption, nil)
 			return nil, &err
 		}

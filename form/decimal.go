@@ -1,6 +1,10 @@
 package form
 
-import "strings"
+import (
+	"math/big"
+	"strconv"
+	"strings"
+)
 
 // A decimal is a number literal seen as sign, digits and place, so that
 // 1e999999999 costs as much as 1. It points into the literal.
@@ -79,6 +83,18 @@ func (d decimal) digits() int {
 }
 
 func (d decimal) integral() bool { return d.zero || d.exp >= int64(d.digits()) }
+
+// canonical is the same for equal values.
+func (d decimal) canonical() string {
+	if d.zero {
+		return "0"
+	}
+	sign := ""
+	if d.neg {
+		sign = "-"
+	}
+	return sign + strings.Replace(d.lit, ".", "", 1) + "e" + strconv.FormatInt(d.exp, 10)
+}
 
 // cmp compares exactly.
 func (d decimal) cmp(o decimal) int {
@@ -179,4 +195,23 @@ func (d decimal) multipleOf(m decimal) bool {
 		return true // a place too far apart to decide; the server will
 	}
 	return a.Rem(a, b).Sign() == 0
+}
+
+// maxScale bounds the digits that an exact division may need.
+const maxScale = 2000
+
+// big gives d as a whole number in units of the smaller last place of d and o,
+// nil when that would take more than maxScale digits.
+func (d decimal) big(o decimal) *big.Int {
+	unit := min(d.exp-int64(d.digits()), o.exp-int64(o.digits()))
+	zeros := d.exp - int64(d.digits()) - unit
+	if zeros > maxScale || d.digits() > maxScale {
+		return nil
+	}
+	digits := strings.Replace(d.lit, ".", "", 1) + strings.Repeat("0", int(zeros))
+	n, ok := new(big.Int).SetString(digits, 10)
+	if !ok {
+		return nil
+	}
+	return n
 }

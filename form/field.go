@@ -74,17 +74,16 @@ type Field struct {
 	// Problem says why the field is Unsupported.
 	Problem string
 
-	at      string // pointer of the property
-	node    *node
-	re      *regexp.Regexp
-	reCost  int
-	min     bound
-	max     bound
-	xmin    bound
-	xmax    bound
-	step    bound
-	byValue map[string]int // string options
-	types   []string       // JSON kind: the types that the schema names
+	re       *regexp.Regexp
+	reCost   int
+	min      bound
+	max      bound
+	xmin     bound
+	xmax     bound
+	step     bound
+	byValue  map[string]int // options by Value
+	byNumber map[string]int // options by canonical decimal
+	types    []string       // JSON kind: the types that the schema names
 	// explicitEmpty is true for a schema that says minLength 0.
 	explicitEmpty bool
 }

@@ -10,7 +10,8 @@ type FillMode int
 
 const (
 	// FillAll fills every absent field that has a usable default: what a
-	// person sees before they touch anything.
+	// person sees before they touch anything. A default of null is no answer
+	// and only fills a required field.
 	FillAll FillMode = iota
 	// FillRequired fills only required fields: what a server does with an
 	// answer. An optional field that is absent was cleared, and stays so.
@@ -37,7 +38,8 @@ func (s *Schema) Fill(content []byte, mode FillMode) ([]byte, error) {
 			if mode == FillRequired && f.Kind == Integer {
 				values[i] = plainInteger(values[i])
 			}
-		case f.DefaultUsable && (f.Required || mode == FillAll):
+		case !f.DefaultUsable:
+		case f.Required, mode == FillAll && string(f.Default) != "null":
 			values[i] = f.Default
 		}
 	}
@@ -73,6 +75,9 @@ func (s *Schema) split(content []byte, values []json.RawMessage, extra *bytes.Bu
 		raw := content[m.val.off:m.val.end]
 		if i, ok := s.index[m.key]; ok {
 			values[i] = raw
+			continue
+		}
+		if extra == nil {
 			continue
 		}
 		if extra.Len() > 0 {

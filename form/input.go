@@ -45,15 +45,7 @@ func (e Entry) Text() string {
 func (e Entry) Values() []string { return e.values }
 
 func (e Entry) blank() bool {
-	if e.empty {
-		return false
-	}
-	for _, v := range e.values {
-		if v != "" {
-			return false
-		}
-	}
-	return !e.list || len(e.values) == 0
+	return !e.empty && (len(e.values) == 0 || !e.list && e.values[0] == "")
 }
 
 // MarshalJSON writes a string, an array of strings, or {"empty":true}.

@@ -2,6 +2,7 @@ package form
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -45,16 +46,8 @@ func (s *Schema) Problems(rev Revision) []Problem {
 	}
 	j := &judge{s: s, rev: rev}
 	j.root()
-	sortProblems(j.out)
+	slices.SortStableFunc(j.out, func(a, b Problem) int { return a.Offset - b.Offset })
 	return j.out
-}
-
-func sortProblems(ps []Problem) {
-	for i := 1; i < len(ps); i++ {
-		for k := i; k > 0 && ps[k].Offset < ps[k-1].Offset; k-- {
-			ps[k], ps[k-1] = ps[k-1], ps[k]
-		}
-	}
 }
 
 type judge struct {
@@ -203,7 +196,7 @@ func (j *judge) property(at string, m member) {
 	t := n.get("type")
 	if t == nil {
 		j.add(SeverityError, "missing-type", at, n.off, clause, "the property lacks a type")
-		j.choices(at, n, "string")
+		j.choices(at, n)
 		return
 	}
 	if t.kind != jString {
@@ -231,7 +224,7 @@ func (j *judge) property(at string, m member) {
 		j.add(SeverityError, "unknown-type", at+"/type", t.off, clause, fmt.Sprintf("%q is no type of a form", clip(t.str, 40)))
 		return
 	}
-	j.members(at, n, t.str)
+	j.members(at, m.key, n, t.str)
 	switch t.str {
 	case "string":
 		j.text(at, n)
@@ -243,7 +236,7 @@ func (j *judge) property(at string, m member) {
 	j.def(at, m.key, n, t.str)
 }
 
-func (j *judge) members(at string, n *node, typ string) {
+func (j *judge) members(at, name string, n *node, typ string) {
 	listed, clause := j.keywords(typ)
 	for _, m := range n.members {
 		p := at + join(m.key)
@@ -257,7 +250,7 @@ func (j *judge) members(at string, n *node, typ string) {
 		case m.key == "pattern" && typ == "string":
 			j.add(SeverityWarning, "pattern", p, m.off, clause, "pattern is not listed; clients may not check it, so check it on receipt")
 			if m.val.kind == jString {
-				if re, _ := compilePattern(m.val.str); re == nil {
+				if f, _ := j.s.Field(name); !f.PatternEnforced {
 					j.add(SeverityWarning, "pattern-not-run", p, m.val.off, clause, "this pattern cannot be run in linear time and is not checked before the answer is sent")
 				}
 			}
@@ -292,11 +285,11 @@ func (j *judge) text(at string, n *node) {
 			j.add(SeverityError, "bad-format", at+"/format", f.off, "StringSchema.format", "formats are email, uri, date and date-time")
 		}
 	}
-	j.choices(at, n, "string")
+	j.choices(at, n)
 }
 
 // choices judges enum, enumNames and oneOf of a single choice.
-func (j *judge) choices(at string, n *node, typ string) {
+func (j *judge) choices(at string, n *node) {
 	const clause = "EnumSchema"
 	enum, one, enumNames := n.get("enum"), n.get("oneOf"), n.get("enumNames")
 	if enum != nil {
@@ -335,7 +328,6 @@ func (j *judge) choices(at string, n *node, typ string) {
 			j.add(SeverityError, "enum-and-oneOf", at+"/oneOf", one.off, clause, "choices are given twice")
 		}
 	}
-	_ = typ
 }
 
 func (j *judge) enum(at string, enum *node) {

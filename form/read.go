@@ -123,9 +123,12 @@ var restricting = []string{
 	"$dynamicRef", "$recursiveRef", "contains", "prefixItems", "patternProperties", "propertyNames",
 }
 
-func (s *Schema) readField(name string, n *node, patterns *int) Field {
-	f := Field{Name: name, node: n, at: join("properties", name)}
-	problem := s.fill(&f, n, patterns)
+func (s *Schema) readField(name string, n *node, left *budget) Field {
+	f := Field{Name: name}
+	problem := s.fill(&f, n, left)
+	if problem == "" && len(f.Options) > left.options {
+		problem = "it has too many choices"
+	}
 	if problem != "" {
 		f.Kind, f.Problem = Unsupported, problem
 		if s.arguments {
@@ -133,23 +136,33 @@ func (s *Schema) readField(name string, n *node, patterns *int) Field {
 		}
 		f.Options = nil
 	}
-	f.byValue = nil
-	if f.Kind == Choice || f.Kind == Choices {
-		f.byValue = make(map[string]int, len(f.Options))
-		for i, o := range f.Options {
-			if o.Raw[0] == '"' {
-				f.byValue[o.Value] = i
-			}
-		}
-	}
+	left.options -= len(f.Options)
+	f.indexOptions()
 	if f.Default != nil {
 		f.DefaultUsable = f.Kind != Unsupported && s.legalDefault(&f)
 	}
 	return f
 }
 
+func (f *Field) indexOptions() {
+	if len(f.Options) == 0 {
+		return
+	}
+	f.byValue = make(map[string]int, len(f.Options))
+	for i := len(f.Options) - 1; i >= 0; i-- {
+		o := &f.Options[i]
+		f.byValue[o.Value] = i
+		if kindOf(o.Raw[0]) == jNumber {
+			if f.byNumber == nil {
+				f.byNumber = map[string]int{}
+			}
+			f.byNumber[parseDecimal(o.Value).canonical()] = i
+		}
+	}
+}
+
 // fill reads one property and gives the reason when it cannot be drawn.
-func (s *Schema) fill(f *Field, n *node, patterns *int) string {
+func (s *Schema) fill(f *Field, n *node, left *budget) string {
 	l, problem := s.expand(n)
 	f.Title, f.Description = l.text("title"), l.text("description")
 	if d := l.get("default"); d != nil {
@@ -190,8 +203,8 @@ func (s *Schema) fill(f *Field, n *node, patterns *int) string {
 			}
 		}
 		switch {
-		case len(rest) == 0 && len(consts) == 1 && len(alt.items) > 1:
-			// One description beside null: pydantic's Optional[Enum].
+		case len(rest) == 0 && len(consts) == 1 && len(alt.items) > 1 && consts[0].get("const") == nil:
+			// An enum beside null: pydantic's Optional[Enum].
 			il, _ := s.expand(consts[0])
 			l = append(l[:len(l):len(l)], il...)
 		case len(rest) == 0 && len(consts) > 0:
@@ -247,7 +260,7 @@ func (s *Schema) fill(f *Field, n *node, patterns *int) string {
 		o, problem = s.option(l.get("const"), "", "", typ, &f.Nullable)
 		found = o
 	default:
-		s.readPlain(f, l, typ, patterns)
+		s.readPlain(f, l, typ, left)
 		return ""
 	}
 	if problem != "" {
@@ -310,7 +323,7 @@ func (s *Schema) fieldType(f *Field, l layers, isOptions bool) (string, string) 
 // inferType reads what a schema without a type can only mean.
 func (s *Schema) inferType(l layers, isOptions bool) (string, string) {
 	if isOptions || l.get("enum") != nil || l.get("const") != nil {
-		return "string", s.onlyStrings(l, isOptions)
+		return s.constType(l, isOptions)
 	}
 	for _, kw := range [...]struct{ key, typ string }{
 		{"properties", "object"}, {"items", "array"},
@@ -324,34 +337,48 @@ func (s *Schema) inferType(l layers, isOptions bool) (string, string) {
 	return "", "it has no type"
 }
 
-// onlyStrings: without a type the options say it; only strings are taken.
-func (s *Schema) onlyStrings(l layers, isOptions bool) string {
+// constType reads the type off the choices, where all are of one.
+func (s *Schema) constType(l layers, isOptions bool) (string, string) {
 	var vals []*node
-	if isOptions {
+	switch e := l.get("enum"); {
+	case isOptions:
 		for _, key := range [...]string{"oneOf", "anyOf"} {
-			if alt := l.get(key); alt != nil {
-				for _, item := range alt.items {
-					il, _ := s.expand(item)
-					if c := il.get("const"); c != nil {
-						vals = append(vals, c)
-					}
+			alt := l.get(key)
+			if alt == nil {
+				continue
+			}
+			for _, item := range alt.items {
+				il, _ := s.expand(item)
+				if c := il.get("const"); c != nil {
+					vals = append(vals, c)
+				} else if e := il.get("enum"); e != nil {
+					vals = append(vals, e.items...)
 				}
 			}
 		}
-	} else if e := l.get("enum"); e != nil {
+	case e != nil:
 		vals = e.items
-	} else {
+	default:
 		vals = []*node{l.get("const")}
 	}
+	typ := ""
 	for _, v := range vals {
-		if v.kind != jString && v.kind != jNull {
-			return "its choices have no type"
+		t := map[byte]string{jString: "string", jNumber: "number", jBool: "boolean"}[v.kind]
+		switch {
+		case v.kind == jNull:
+		case t == "" || typ != "" && t != typ:
+			return "", "its choices are of several kinds"
+		default:
+			typ = t
 		}
 	}
-	return ""
+	if typ == "" {
+		return "", "it offers no choice that could be sent"
+	}
+	return typ, ""
 }
 
-func (s *Schema) readPlain(f *Field, l layers, typ string, patterns *int) {
+func (s *Schema) readPlain(f *Field, l layers, typ string, left *budget) {
 	f.Format = l.text("format")
 	switch typ {
 	case "boolean":
@@ -362,15 +389,10 @@ func (s *Schema) readPlain(f *Field, l layers, typ string, patterns *int) {
 		f.MinLength, f.MaxLength = count(l.get("minLength")), count(l.get("maxLength"))
 		f.explicitEmpty = f.MinLength != nil && *f.MinLength == 0
 		f.Pattern = l.text("pattern")
-		if f.Pattern != "" {
+		if f.Pattern != "" && left.patterns > 0 {
 			f.re, f.reCost = compilePattern(f.Pattern)
-			if f.re != nil && f.reCost > *patterns {
-				f.re = nil
-			}
-			if f.re != nil {
-				*patterns -= f.reCost
-				f.PatternEnforced = true
-			}
+			left.patterns -= f.reCost
+			f.PatternEnforced = f.re != nil
 		}
 	case "integer", "number":
 		f.Kind = Number
@@ -437,12 +459,19 @@ func (s *Schema) readArray(f *Field, l layers) string {
 			return "it uses " + key + ", which a form cannot show"
 		}
 	}
-	typ := "string"
-	if t := il.get("type"); t != nil {
-		if t.kind != jString {
-			return "its items can be of several kinds"
-		}
+	isOptions := il.get("anyOf") != nil || il.get("oneOf") != nil
+	typ := ""
+	switch t := il.get("type"); {
+	case t != nil && t.kind == jString:
 		typ = t.str
+	case t != nil:
+		return "its items can be of several kinds"
+	case isOptions || il.get("enum") != nil || il.get("const") != nil:
+		if typ, problem = s.constType(il, isOptions); problem != "" {
+			return problem
+		}
+	default:
+		typ = "string"
 	}
 	switch typ {
 	case "string", "integer", "number", "boolean":
@@ -453,21 +482,11 @@ func (s *Schema) readArray(f *Field, l layers) string {
 	var opts []Option
 	switch {
 	case il.get("enum") != nil:
-		if il.get("type") == nil {
-			if problem := s.onlyStrings(il, false); problem != "" {
-				return problem
-			}
-		}
 		opts, problem = s.enumOptions(il, typ, &null)
-	case il.get("anyOf") != nil || il.get("oneOf") != nil:
+	case isOptions:
 		alt := il.get("anyOf")
 		if alt == nil {
 			alt = il.get("oneOf")
-		}
-		if il.get("type") == nil {
-			if problem := s.onlyStrings(il, true); problem != "" {
-				return problem
-			}
 		}
 		opts, problem = s.options(alt.items, typ, &null)
 	case il.get("const") != nil: // FastMCP sends a list of one option so

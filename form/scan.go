@@ -317,6 +317,7 @@ type node struct {
 	str      string // the text of a string, the literal of a number or boolean
 	members  []member
 	items    []*node
+	index    map[string]int // of members, where there are many
 }
 
 type member struct {
@@ -327,6 +328,12 @@ type member struct {
 
 func (n *node) get(key string) *node {
 	if n == nil || n.kind != jObject {
+		return nil
+	}
+	if n.index != nil {
+		if i, ok := n.index[key]; ok {
+			return n.members[i].val
+		}
 		return nil
 	}
 	for i := range n.members {
@@ -386,7 +393,6 @@ func (s *scanner) tree(depth int, left *int, path *pointer) (*node, error) {
 		n.end = s.i
 		return n, nil
 	}
-	var seen map[string]bool
 	for first := true; ; first = false {
 		more, err := s.next('}', first)
 		if err != nil {
@@ -402,16 +408,16 @@ func (s *scanner) tree(depth int, left *int, path *pointer) (*node, error) {
 		key := string(s.text(k))
 		path.push(key)
 		if len(n.members) == 8 {
-			seen = make(map[string]bool)
-			for _, m := range n.members {
-				seen[m.key] = true
+			n.index = make(map[string]int)
+			for i, m := range n.members {
+				n.index[m.key] = i
 			}
 		}
-		if seen[key] || seen == nil && n.get(key) != nil {
+		if n.get(key) != nil {
 			return nil, s.fail(k.start, "name given twice")
 		}
-		if seen != nil {
-			seen[key] = true
+		if n.index != nil {
+			n.index[key] = len(n.members)
 		}
 		v, err := s.tree(depth-1, left, path)
 		if err != nil {

@@ -27,6 +27,7 @@ const (
 	maxPatterns  = 50_000 // instructions of all patterns of a schema
 	maxMatchWork = 16 << 20
 	maxErrors    = 100
+	maxOptions   = 10_000 // of all fields; a shared $ref multiplies them
 )
 
 // ErrSchema is matched by every error of Parse and ParseArguments.
@@ -59,6 +60,9 @@ type Schema struct {
 	// undeclared are names that required lists and properties does not.
 	undeclared []string
 }
+
+// A budget bounds what many fields together may cost.
+type budget struct{ patterns, options int }
 
 // Parse reads the requestedSchema of a form question. It keeps the bytes and
 // the order of the fields and reads every shape that servers send; what cannot
@@ -183,9 +187,9 @@ func (s *Schema) read() error {
 			return &SchemaError{"too-many-fields", "/properties", props.off, fmt.Sprintf("more than %d fields", MaxFields)}
 		}
 		s.fields = make([]Field, 0, len(props.members))
-		budget := maxPatterns
+		left := &budget{maxPatterns, maxOptions}
 		for _, m := range props.members {
-			f := s.readField(m.key, m.val, &budget)
+			f := s.readField(m.key, m.val, left)
 			f.Required = required[m.key]
 			s.fields = append(s.fields, f)
 		}
@@ -198,7 +202,7 @@ func (s *Schema) read() error {
 		switch {
 		case declared[name]:
 		case s.arguments && len(s.fields) < MaxFields:
-			s.fields = append(s.fields, Field{Name: name, Kind: JSON, Required: true, at: join("properties", name)})
+			s.fields = append(s.fields, Field{Name: name, Kind: JSON, Required: true})
 		default:
 			s.undeclared = append(s.undeclared, name)
 		}

@@ -60,13 +60,20 @@ func readable(name string) string {
 	}
 	for i, w := range ws {
 		// A run of capitals is an abbreviation and stays one.
-		if i > 0 && w != strings.ToUpper(w) {
+		if u := strings.ToUpper(w); abbreviations[u] {
+			ws[i] = u
+		} else if i > 0 && w != strings.ToUpper(w) {
 			ws[i] = strings.ToLower(w)
 		}
 	}
 	s := strings.Join(ws, " ")
 	r, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+var abbreviations = map[string]bool{
+	"API": true, "ID": true, "IP": true, "PR": true, "SSH": true, "SSL": true, "TLS": true, "URI": true, "URL": true, "VM": true, "CPU": true,
+	"AWS": true, "ARN": true, "MFA": true, "PIN": true, "CSV": true, "JSON": true, "PDF": true, "SQL": true, "HTTP": true, "DNS": true,
 }
 
 // words splits a name at spaces, signs and changes of case.

@@ -1,7 +1,6 @@
 package form
 
 import (
-	"encoding/json"
 	"strings"
 )
 
@@ -43,9 +42,11 @@ type ViewField struct {
 	MaxLength        *int   `json:"max_length,omitempty"`
 	MinItems         *int   `json:"min_items,omitempty"`
 	MaxItems         *int   `json:"max_items,omitempty"`
-	Pattern          string `json:"pattern,omitempty"`
-	PatternEnforced  bool   `json:"pattern_enforced"`
-	Format           string `json:"format,omitempty"`
+	// Pattern is a server's pattern, in ECMA-262. Do not run it in an engine
+	// that backtracks: it can be made to take for ever.
+	Pattern         string `json:"pattern,omitempty"`
+	PatternEnforced bool   `json:"pattern_enforced"`
+	Format          string `json:"format,omitempty"`
 	// Default is what the control starts with, nil for nothing.
 	Default      *Entry `json:"default,omitempty"`
 	Multiline    bool   `json:"multiline"`
@@ -64,7 +65,8 @@ type ViewOption struct {
 	Label string `json:"label"`
 	Hint  string `json:"hint,omitempty"`
 	// ShowValue asks to show the value beside the label, since the label
-	// alone could be taken for another one.
+	// alone could be taken for another one. The entry of an option whose
+	// Value is "" is Empty.
 	ShowValue bool `json:"show_value"`
 }
 
@@ -101,6 +103,13 @@ const (
 	ControlUnsupported Control = "unsupported"
 )
 
+// Texts longer than this are cut, in characters: a shared $ref may multiply
+// them.
+const (
+	maxLabel = 300
+	maxHint  = 5000
+)
+
 // manyOptions is where a filter box begins to help.
 const manyOptions = 10
 
@@ -129,7 +138,7 @@ func (s *Schema) View() *View {
 func (f *Field) view(v *View) ViewField {
 	note := func(code, text string) { v.Notes = append(v.Notes, Note{f.Name, code, text}) }
 	d := ViewField{
-		Name: f.Name, Label: f.Label(), Hint: cleanBlock(f.Description),
+		Name: f.Name, Label: clip(f.Label(), maxLabel), Hint: clip(cleanBlock(f.Description), maxHint),
 		Required: f.Required && !f.Nullable,
 		Minimum:  string(f.Minimum), Maximum: string(f.Maximum),
 		ExclusiveMinimum: string(f.ExclusiveMinimum), ExclusiveMaximum: string(f.ExclusiveMaximum),
@@ -187,7 +196,9 @@ func (f *Field) view(v *View) ViewField {
 	}
 	switch {
 	case f.DefaultUsable:
-		d.Default = f.entry()
+		if e := f.entry(f.Default); !e.blank() {
+			d.Default = &e
+		}
 	case f.Default != nil && string(f.Default) != "null" && string(f.Default) != `""`:
 		note("default_dropped", "The suggested answer does not fit the server's own rules and was left out")
 	}
@@ -215,49 +226,6 @@ func (f *Field) long() bool {
 	return false
 }
 
-// entry is the default in Input form; nil when it is no answer.
-func (f *Field) entry() *Entry {
-	text := func(raw json.RawMessage) string {
-		if raw[0] == '"' {
-			return string(unescape(raw[1 : len(raw)-1]))
-		}
-		return string(raw)
-	}
-	var e Entry
-	switch {
-	case f.Kind == JSON:
-		e = Typed(string(f.Default))
-	case string(f.Default) == "null":
-		return nil
-	case f.Kind == Choice:
-		sc := scanner{b: f.Default}
-		kind, _ := sc.peek()
-		t, _ := sc.scalar(kind)
-		e = Typed(f.Options[f.option(&sc, kind, t)].Value)
-	case f.Kind == Choices:
-		e = Ticked()
-		sc := scanner{b: f.Default, i: 1}
-		for first := true; ; first = false {
-			more, err := sc.next(']', first)
-			if err != nil || !more {
-				break
-			}
-			kind, _ := sc.peek()
-			t, _ := sc.scalar(kind)
-			e.values = append(e.values, f.Options[f.option(&sc, kind, t)].Value)
-		}
-		if len(e.values) == 0 {
-			return nil
-		}
-	default:
-		e = Typed(text(f.Default))
-		if e.Text() == "" {
-			return nil
-		}
-	}
-	return &e
-}
-
 // viewOptions labels the options. A label that is missing, or looks like
 // another option's, is shown with its value.
 func (f *Field) viewOptions() []ViewOption {
@@ -265,19 +233,19 @@ func (f *Field) viewOptions() []ViewOption {
 	looks := map[string]int{}
 	same := map[[2]string]bool{}
 	for _, o := range f.Options {
-		label := clean(o.Title)
+		label := clip(clean(o.Title), maxLabel)
 		if same[[2]string{o.Value, label}] {
 			continue // sent twice
 		}
 		same[[2]string{o.Value, label}] = true
 		empty := label == ""
 		if empty {
-			if label = clean(o.Value); label == "" {
+			if label = clip(clean(o.Value), maxLabel); label == "" {
 				label = "(empty)"
 			}
 		}
 		looks[skeleton(label)]++
-		out = append(out, ViewOption{Value: o.Value, Label: label, Hint: cleanBlock(o.Description), ShowValue: empty})
+		out = append(out, ViewOption{Value: o.Value, Label: label, Hint: clip(cleanBlock(o.Description), maxLabel), ShowValue: empty})
 	}
 	for i := range out {
 		if looks[skeleton(out[i].Label)] > 1 {
