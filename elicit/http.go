@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -87,6 +88,7 @@ type handler struct {
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	version := req.Header.Get("Mcp-Protocol-Version")
+	held := req.Method == http.MethodGet && version < modernRevision
 	if req.Method == http.MethodPost && req.Body != nil {
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, h.maxBody))
 		if err != nil {
@@ -99,7 +101,19 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			return
 		}
 		if m, ok := parseMessage(body); ok {
-			body = h.server.rewrite(body, m)
+			held = m.canAsk()
+			from := ""
+			if m.isResponse() {
+				principal, err := h.server.principal(req.Context(), &mcp.RequestExtra{
+					TokenInfo: auth.TokenInfoFromContext(req.Context()), Header: req.Header,
+				})
+				if err != nil {
+					http.Error(w, "the person behind this request could not be verified", http.StatusForbidden)
+					return
+				}
+				from = principal.mark()
+			}
+			body = h.server.rewrite(body, m, from)
 			if version == "" {
 				// Modern but without the header: the modern handler has the
 				// right error for it.
@@ -109,6 +123,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		req = req.Clone(req.Context())
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		req.ContentLength = int64(len(body))
+	}
+	if held {
+		beating := newHeartbeat(w)
+		defer beating.end()
+		w = beating
 	}
 	if version >= modernRevision {
 		h.modern.ServeHTTP(w, req)

@@ -17,7 +17,7 @@ type schemaKey struct{}
 //
 // The SDK's own way from an input_required result to a legacy client asks one
 // round only and loses the second, so it is not used.
-func askClient(call context.Context, session *mcp.ServerSession) backend {
+func askClient(call context.Context, session *mcp.ServerSession, person Principal) backend {
 	return func(ctx context.Context, q *asked) (response, error) {
 		// The values of the call's own context make the SDK send the question
 		// on the stream of the call, where POST-only clients see it; the
@@ -35,6 +35,12 @@ func askClient(call context.Context, session *mcp.ServerSession) backend {
 		})
 		if err != nil {
 			return response{}, err
+		}
+		// The SDK pins a session to the user id of its token, which says nothing
+		// about issuer and tenant. MCP elicitation, "Security Considerations":
+		// servers MUST bind elicitation requests to the user identity.
+		if from, ok := result.Meta[metaFrom].(string); ok && from != person.mark() {
+			return response{}, errors.New("the answer came from another person")
 		}
 		return decodedResponse(result), nil
 	}

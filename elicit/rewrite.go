@@ -39,13 +39,15 @@ func (m message) version() string {
 //
 // It returns the text unchanged unless there is an answer in it: in a retry of
 // a tool of this kit, or in a response to elicitation/create.
-func (s *Server) rewrite(text []byte, m message) []byte {
+//
+// from says who sent the message, and goes along with a response.
+func (s *Server) rewrite(text []byte, m message, from string) []byte {
 	var changed bool
 	switch {
 	case m.method == "tools/call":
 		changed = s.rewriteRetry(m)
-	case m.method == "" && m.fields["result"] != nil:
-		changed = rewriteResult(m)
+	case m.isResponse():
+		changed = rewriteResult(m, from)
 	}
 	if !changed {
 		return text
@@ -84,7 +86,7 @@ func (s *Server) rewriteRetry(m message) bool {
 
 // rewriteResult keeps the result as it is, for tools that ask on their own,
 // and adds its bytes.
-func rewriteResult(m message) bool {
+func rewriteResult(m message, from string) bool {
 	var result, meta map[string]json.RawMessage
 	var action string
 	raw := m.fields["result"]
@@ -96,12 +98,25 @@ func rewriteResult(m message) bool {
 		meta = make(map[string]json.RawMessage)
 	}
 	meta[metaRaw] = appendString(nil, string(raw))
+	delete(meta, metaFrom)
+	if from != "" {
+		meta[metaFrom] = appendString(nil, from)
+	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(result["content"], &object) != nil {
 		delete(result, "content") // the SDK would refuse the whole result
 	}
 	return put(result, "_meta", meta) && put(m.fields, "result", result)
 }
+
+// canAsk reports whether the message is one of the requests that a server may
+// answer with questions (MCP 2026-07-28 mrtr, "Supported Requests").
+func (m message) canAsk() bool {
+	return m.method == "tools/call" || m.method == "prompts/get" || m.method == "resources/read"
+}
+
+// isResponse reports whether the message answers a request of the server.
+func (m message) isResponse() bool { return m.method == "" && m.fields["result"] != nil }
 
 func put(object map[string]json.RawMessage, key string, value any) bool {
 	text, err := json.Marshal(value)

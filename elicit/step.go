@@ -126,7 +126,7 @@ func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest, arguments 
 			// over the wrong connection must not run it from the top.
 			return nil, binding{}, errRequestState()
 		}
-		r.back = askClient(ctx, req.Session)
+		r.back = askClient(ctx, req.Session, principal)
 	}
 	if r.cont.Call == "" {
 		r.cont.Call = rand.Text()
