@@ -1,0 +1,124 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A capture keeps the bytes of one reply, because the SDK reads schemas into
+// maps and the order of their fields is gone.
+type capture struct {
+	method string
+
+	mu  sync.Mutex
+	raw json.RawMessage // the result member
+	buf bytes.Buffer    // HTTP: the response so far
+}
+
+const maxCapture = 16 << 20 // bytes; the wiretap's bound of one message is below
+
+type captureKey struct{}
+
+func withCapture(ctx context.Context, c *capture) context.Context {
+	return context.WithValue(ctx, captureKey{}, c)
+}
+
+func captureOf(ctx context.Context) *capture {
+	c, _ := ctx.Value(captureKey{}).(*capture)
+	return c
+}
+
+// result is the result member of the reply; nil if none was seen.
+func (c *capture) result() json.RawMessage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.raw != nil {
+		return c.raw
+	}
+	// A response is one message, or an event stream as the wiretap writes it:
+	// one "data: " line per message.
+	for line := range bytes.Lines(c.buf.Bytes()) {
+		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
+			line = data
+		}
+		var msg struct {
+			Method *string         `json:"method"`
+			Result json.RawMessage `json:"result"`
+		}
+		if json.Unmarshal(line, &msg) == nil && msg.Method == nil && msg.Result != nil {
+			return msg.Result
+		}
+	}
+	return nil
+}
+
+// captureBody copies what is read from a response's body.
+type captureBody struct {
+	io.ReadCloser
+	to *capture
+}
+
+func (b *captureBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.to.mu.Lock()
+	if b.to.buf.Len()+n <= maxCapture {
+		b.to.buf.Write(p[:n])
+	}
+	b.to.mu.Unlock()
+	return n, err
+}
+
+// captureTransport does for pipes what captureBody does for HTTP.
+type captureTransport struct{ mcp.Transport }
+
+func (t captureTransport) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := t.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &captureConnection{Connection: c, open: map[jsonrpc.ID]*capture{}}, nil
+}
+
+type captureConnection struct {
+	mcp.Connection
+	mu   sync.Mutex
+	open map[jsonrpc.ID]*capture
+}
+
+func (c *captureConnection) Write(ctx context.Context, msg jsonrpc.Message) error {
+	req, ok := msg.(*jsonrpc.Request)
+	to := captureOf(ctx)
+	if ok && to != nil && req.Method == to.method && req.IsCall() {
+		c.mu.Lock()
+		c.open[req.ID] = to
+		c.mu.Unlock()
+		defer context.AfterFunc(ctx, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.open, req.ID)
+		})
+	}
+	return c.Connection.Write(ctx, msg)
+}
+
+func (c *captureConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
+	msg, err := c.Connection.Read(ctx)
+	if resp, ok := msg.(*jsonrpc.Response); ok && err == nil {
+		c.mu.Lock()
+		to := c.open[resp.ID]
+		delete(c.open, resp.ID)
+		c.mu.Unlock()
+		if to != nil {
+			to.mu.Lock()
+			to.raw = resp.Result
+			to.mu.Unlock()
+		}
+	}
+	return msg, err
+}

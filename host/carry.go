@@ -1,0 +1,380 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/wiretap"
+)
+
+// Why the work on a call is cut short.
+var (
+	errTimeout = errors.New("no sign of progress in time")
+	errStopped = errors.New("the person stopped the call")
+	errLost    = errors.New("the claim was lost")
+	errOver    = errors.New("the work on the call is over")
+)
+
+// A carriage is this machine's work on one claimed call, from the claim to the
+// next stop: an end, questions, a block, or uncertainty.
+type carriage struct {
+	host   *Host
+	server *Server // nil: not among ours
+	claim  *inbox.Claim
+	call   *inbox.Call
+	tries  tries
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+
+	// Set before the connection knows of the carriage.
+	token string // progress token
+	watch *watchdog
+}
+
+// tries counts what may be done once, or a few times, for one call while this
+// machine has it.
+type tries struct {
+	listed  bool // -32020: the tools were listed anew
+	session bool // 404: the session was opened anew
+	empty   int  // sends of which nothing left
+}
+
+// maxEmpty is how often a call is sent in vain before its server counts as unreachable.
+const maxEmpty = 3
+
+// begin works on a claimed call in a goroutine of the host. It reports false
+// if the host is stopping; the claim is given back then.
+func (h *Host) begin(claim *inbox.Claim, call *inbox.Call) bool {
+	c := h.register(claim, call, tries{})
+	if c == nil {
+		h.giveBack(claim)
+		return false
+	}
+	go func() {
+		defer h.group.Done()
+		for c.run() {
+			// Proof that nothing ran: this machine may try once more at once.
+			claim, call, err := h.inbox.Claim(h.base, c.claim.Principal, c.claim.Call)
+			if err != nil {
+				break // someone else has it, or it was stopped
+			}
+			next := h.register(claim, call, c.tries)
+			if next == nil {
+				h.giveBack(claim)
+				break
+			}
+			close(c.done)
+			c = next
+			h.group.Done() // register counted this goroutine once more
+		}
+		h.mu.Lock()
+		if h.running[c.claim.Call] == c {
+			delete(h.running, c.claim.Call)
+		}
+		h.mu.Unlock()
+		c.cancel(errOver)
+		close(c.done)
+	}()
+	return true
+}
+
+// register makes the carriage known; nil if the host is stopping. It counts a
+// goroutine of the host.
+func (h *Host) register(claim *inbox.Claim, call *inbox.Call, t tries) *carriage {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
+	case <-h.stopping:
+		return nil
+	default:
+	}
+	c := &carriage{
+		host: h, server: h.servers[call.Server], claim: claim, call: call, tries: t, done: make(chan struct{}),
+	}
+	c.ctx, c.cancel = context.WithCancelCause(h.base)
+	h.running[claim.Call] = c
+	h.group.Add(1)
+	return c
+}
+
+// giveBack returns a claim of which nothing was sent.
+func (h *Host) giveBack(claim *inbox.Claim) {
+	h.record("release", claim, func(ctx context.Context) error { return h.inbox.Release(ctx, claim) })
+}
+
+// carries reports whether this host works on the call now.
+func (h *Host) carries(id inbox.CallID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.running[id] != nil
+}
+
+// recordTime bounds writing down what happened. Past the lease another
+// machine has judged the call already.
+const recordTime = 20 * time.Second
+
+// record writes down what happened. It outlives the carriage's own context,
+// and tries again if the store fails for a moment: an outcome that is not
+// written would turn into uncertainty.
+func (h *Host) record(what string, claim *inbox.Claim, f func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
+	defer cancel()
+	for wait := 50 * time.Millisecond; ; wait *= 2 {
+		err := f(ctx)
+		switch {
+		case err == nil:
+			return
+		case lost(err), errors.Is(err, inbox.ErrState), errors.Is(err, inbox.ErrInvalid), errors.Is(err, inbox.ErrLimit):
+			h.log.Debug("host: not recorded", "what", what, "call", claim.Call, "err", err)
+			return
+		}
+		h.log.Warn("host: recording failed", "what", what, "call", claim.Call, "err", err)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// lost reports whether the call is not this machine's any more.
+func lost(err error) bool {
+	return errors.Is(err, inbox.ErrFenced) || errors.Is(err, inbox.ErrStopped) ||
+		errors.Is(err, inbox.ErrExpired) || errors.Is(err, inbox.ErrNotFound)
+}
+
+func (c *carriage) block(reason, word string) {
+	detail := explain(reason, c.name(), word)
+	c.host.record("block", c.claim, func(ctx context.Context) error {
+		_, err := c.host.inbox.Block(ctx, c.claim, reason, detail)
+		return err
+	})
+}
+
+func (c *carriage) finish(o inbox.Outcome) {
+	c.host.record("finish", c.claim, func(ctx context.Context) error {
+		_, err := c.host.inbox.Finish(ctx, c.claim, o)
+		if errors.Is(err, inbox.ErrLimit) { // a result larger than the inbox keeps
+			o.Result, o.IsError = nil, false
+			o.State, o.Reason = inbox.Failed, inbox.ReasonTooLarge
+			o.Detail = explain(o.Reason, c.name(), "")
+			_, err = c.host.inbox.Finish(ctx, c.claim, o)
+		}
+		return err
+	})
+}
+
+// name is the server's name for people.
+func (c *carriage) name() string {
+	if c.server != nil {
+		return c.server.name()
+	}
+	return c.call.Server
+}
+
+// run carries the call to its next stop. It reports whether the call is ready
+// again and this machine should take it at once.
+func (c *carriage) run() (again bool) {
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		c.keepClaim()
+	}()
+	defer func() {
+		c.cancel(errOver)
+		<-kept
+	}()
+	if c.server == nil {
+		c.block(inbox.ReasonServerRemoved, "")
+		return false
+	}
+	pool := c.host.pool(c.server, c.claim.Principal)
+	conn, err := pool.acquire(c.ctx, c.call.ID, false)
+	if err != nil {
+		c.cannot(pool, err)
+		return false
+	}
+	release := true
+	defer func() {
+		if release {
+			pool.release(conn)
+		}
+	}()
+	if err := conn.ready(c.ctx, false); err != nil {
+		c.cannot(pool, err)
+		return false
+	}
+	if !c.matches(conn) {
+		// A list that was fetched long ago proves nothing.
+		if err := conn.ready(c.ctx, true); err != nil {
+			c.cannot(pool, err)
+			return false
+		}
+		if !c.matches(conn) {
+			c.block(inbox.ReasonServerChanged, "")
+			return false
+		}
+	}
+	responses, err := c.host.inbox.Answers(c.ctx, c.claim)
+	if err != nil {
+		c.cannot(pool, err)
+		return false
+	}
+	if conn.era == inbox.Legacy {
+		if !c.agreed(responses) {
+			return false
+		}
+		responses = nil // this era has no place for them: the request goes again as it was
+	}
+	if len(responses) == 0 {
+		responses = nil
+	}
+	verdict := c.send(conn, responses)
+	switch verdict {
+	case sentAgain:
+		return true
+	case sentDrop:
+		release = false
+		pool.release(conn)
+		pool.drop(conn)
+		return true
+	}
+	return false
+}
+
+// agreed looks at the answers of a round that error -32042 asked for: only if
+// the person has been to all pages is the request sent again.
+func (c *carriage) agreed(responses map[string]json.RawMessage) bool {
+	if c.call.Held || c.call.Round == 0 {
+		return true
+	}
+	for key, raw := range responses {
+		var r struct {
+			Action inbox.Action `json:"action"`
+		}
+		if key != "" && json.Unmarshal(raw, &r) == nil && r.Action != inbox.Accept {
+			c.finish(inbox.Outcome{State: inbox.Failed, Reason: ReasonDeclined, Detail: explain(ReasonDeclined, c.name(), "")})
+			return false
+		}
+	}
+	return true
+}
+
+// matches reports whether the call may go to this connection: a parked call
+// only to the same era, endpoint and tool; a new one only to the tool that it
+// was composed for.
+func (c *carriage) matches(conn *connection) bool {
+	now := conn.fingerprint(c.call.Method, c.call.Name)
+	if now == "" {
+		return false
+	}
+	paused := c.call.Round > 0 || c.call.RequestState != ""
+	return same(c.call.Fingerprint, now) && same(c.call.Endpoint, c.server.Endpoint()) &&
+		(!paused || same(string(c.call.Era), string(conn.era)))
+}
+
+// same compares with a stored value; an empty one is not known yet.
+func same(stored, now string) bool { return stored == "" || stored == now }
+
+// cannot records why a call could not be sent. Nothing of it was.
+func (c *carriage) cannot(p *pool, err error) {
+	var want *signInError
+	var u *UnreachableError
+	switch {
+	case c.ctx.Err() != nil, errors.Is(err, errStopping), lost(err):
+		c.host.giveBack(c.claim)
+	case errors.As(err, &want):
+		c.block(inbox.ReasonSignIn, "")
+		c.host.log.Info("host: sign-in wanted", "server", c.server.ID)
+	default:
+		word := "the connection failed"
+		if errors.As(err, &u) {
+			word = u.Why
+			if u.Stderr != "" {
+				word += "; it last wrote: " + u.Stderr
+			}
+		}
+		p.mu.Lock()
+		p.waiting = true
+		p.mu.Unlock()
+		c.block(inbox.ReasonUnreachable, word)
+		c.host.log.Info("host: unreachable", "server", c.server.ID, "why", word)
+	}
+}
+
+// keepClaim renews the lease until the carriage is over, and cancels the
+// carriage if the claim is lost or the person wants the call stopped.
+func (c *carriage) keepClaim() {
+	stop := make(chan struct{})
+	go func() {
+		defer close(stop)
+		// nil or ErrStopped: close the connection; anything else that is not
+		// the end of the carriage: the claim is gone.
+		err := c.host.inbox.AwaitStop(c.ctx, c.claim)
+		switch {
+		case err == nil, errors.Is(err, inbox.ErrStopped):
+			c.cancel(errStopped)
+		case lost(err):
+			c.cancel(errLost)
+		}
+	}()
+	defer func() { <-stop }()
+	ticker := time.NewTicker(c.host.options.Lease / 3)
+	defer ticker.Stop()
+	good := time.Now()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		_, err := c.host.inbox.Renew(c.ctx, c.claim)
+		switch {
+		case err == nil:
+			good = time.Now()
+		case lost(err):
+			c.cancel(errLost)
+			return
+		case time.Since(good) > c.host.options.Lease:
+			c.host.log.Warn("host: the lease could not be renewed", "call", c.call.ID, "err", err)
+			c.cancel(errLost)
+			return
+		}
+	}
+}
+
+// what became of a send, for run.
+type sent int
+
+const (
+	sentStop  sent = iota // the call is at a stop
+	sentAgain             // ready again, for this machine
+	sentDrop              // ready again, but not on this connection
+)
+
+// send sends the request and settles the call by what the wire says.
+func (c *carriage) send(conn *connection, responses map[string]json.RawMessage) sent {
+	c.token = newToken()
+	c.watch = watch(c.server.sendTimeout(), func() { c.cancel(errTimeout) })
+	defer c.watch.stop()
+	x := &wiretap.Exchange{Call: string(c.call.ID)}
+	x.BeforeSend = func(ctx context.Context) error {
+		marked, err := c.host.inbox.Mark(ctx, c.claim, inbox.Binding{
+			Era: conn.era, Endpoint: c.server.Endpoint(), Fingerprint: conn.fingerprint(c.call.Method, c.call.Name),
+		})
+		if err == nil {
+			c.call = marked
+		}
+		return err
+	}
+	conn.begin(x, c)
+	r := newRequest(c.call, responses, c.token)
+	err := r.send(wiretap.With(c.ctx, x), conn.session)
+	conn.end(x)
+	return c.settle(conn, x, x.Outcome(), err)
+}

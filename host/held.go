@@ -1,0 +1,211 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/wiretap"
+)
+
+// Reasons in errors that servers get for their questions.
+const (
+	wireHostStopped = "host_stopped"
+	wireStopped     = "stopped"
+	wireNoCall      = "no_call"
+	wireWithdrawn   = "withdrawn"
+)
+
+// elicit handles elicitation/create of a legacy server: the question is held
+// on its open connection until a person answers. It returns only a placeholder;
+// the exact answer is left with the wiretap.
+func (c *connection) elicit(ctx context.Context, req *mcp.ElicitRequest) (mcp.Result, error) {
+	if c.era == inbox.Modern {
+		// MCP 2026-07-28 mrtr: servers no longer send requests.
+		return nil, rpcError(codeMethodNotFound, "questions travel in results in this revision", "")
+	}
+	q := c.tap.Question(req.Params.Meta)
+	if q == nil {
+		return nil, rpcError(codeServerError, "the question is not open any more", wireWithdrawn)
+	}
+	// MCP 2025-11-25 client/elicitation, "Error Handling": -32602 for a mode that was not declared.
+	if _, what := checkElicitation(q.Params); what != "" {
+		return nil, rpcError(codeInvalidParams, "the question cannot be shown: "+what, "")
+	}
+	carriage, why := c.askedIn(q)
+	if carriage == nil {
+		return nil, rpcError(codeServerError, why, wireNoCall)
+	}
+	return carriage.hold(ctx, q)
+}
+
+// askedIn finds the call that a question belongs to. On HTTP the response on
+// which it came says so; on the standalone stream only a single open call can
+// be meant. On a pipe that several calls share the oldest one gets the card:
+// the answer goes to the question's own id in any case.
+func (c *connection) askedIn(q *wiretap.Question) (*carriage, string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var open []*carriage
+	for _, x := range q.Exchanges {
+		if carriage := c.sends[x]; carriage != nil {
+			open = append(open, carriage)
+		}
+	}
+	switch {
+	case len(open) == 0:
+		return nil, "no call is open that the question could belong to"
+	case len(open) > 1 && c.process == nil:
+		return nil, "the question came outside any response, and more than one call is open"
+	}
+	return open[0], ""
+}
+
+// hold keeps the question until it is closed and hands over the answer.
+func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, error) {
+	// Waiting for a person never counts against the call's time.
+	c.watch.pause()
+	defer c.watch.resume()
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-q.Withdrawn():
+			cancel(wiretap.ErrWithdrawn)
+		case <-c.host.stopping:
+			cancel(errStopping)
+		case <-ended:
+		}
+	}()
+
+	held, err := c.host.inbox.Hold(ctx, c.claim, inbox.NewQuestion{Params: q.Params, ExpiresAt: elicitationExpiry(q.Params)})
+	if err != nil {
+		return nil, c.refuse(ctx, q, "", err)
+	}
+	for {
+		if _, err := c.host.inbox.AwaitAnswer(ctx, c.claim, held.ID); err != nil {
+			return nil, c.refuse(ctx, q, held.ID, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, c.refuse(ctx, q, held.ID, err)
+		}
+		answer, err := c.host.inbox.Deliver(ctx, c.claim, held.ID)
+		if errors.Is(err, inbox.ErrOpen) {
+			continue // taken back in between
+		}
+		if err != nil {
+			return nil, c.refuse(ctx, q, held.ID, err)
+		}
+		q.Answer(elicitResult(*answer), nil)
+		c.noteDelivery(q, held.ID)
+		return &mcp.ElicitResult{Action: string(inbox.Cancel)}, nil
+	}
+}
+
+// noteDelivery records that the answer was written, once it was. The delivery
+// mark is committed already.
+func (c *carriage) noteDelivery(q *wiretap.Question, id inbox.QuestionID) {
+	c.host.group.Add(1)
+	go func() {
+		defer c.host.group.Done()
+		<-q.Done() // comes with the end of the connection at the latest
+		if q.Delivery().Accepted {
+			c.host.record("delivered", c.claim, func(ctx context.Context) error {
+				return c.host.inbox.Delivered(ctx, c.claim, id)
+			})
+		}
+	}()
+}
+
+// refuse words the error that the server gets in place of an answer. It is
+// never a made-up cancel: only a person, or an expiry that they were shown,
+// produces one.
+func (c *carriage) refuse(ctx context.Context, q *wiretap.Question, id inbox.QuestionID, err error) error {
+	cause := context.Cause(ctx)
+	var limit *inbox.LimitError
+	switch {
+	case errors.Is(cause, wiretap.ErrWithdrawn), ctxCancelledByServer(ctx, q):
+		if id != "" {
+			c.host.record("withdraw", c.claim, func(ctx context.Context) error {
+				return c.host.inbox.Withdraw(ctx, c.claim, id, fmt.Sprintf("%s took this question back.", c.name()))
+			})
+		}
+		return rpcError(codeServerError, "the question was withdrawn", wireWithdrawn)
+	case errors.Is(cause, errStopping):
+		c.interrupt(q)
+		return rpcError(codeServerError, "this machine is going away", wireHostStopped)
+	case errors.Is(err, inbox.ErrStopped), errors.Is(cause, errStopped):
+		return rpcError(codeServerError, "the person stopped the call", wireStopped)
+	case errors.As(err, &limit):
+		if limit.Reason == inbox.ReasonKeepsAsking || limit.Reason == inbox.ReasonTooManyRounds {
+			c.giveUp(q, limit.Reason)
+		}
+		return rpcError(codeServerError, "more than this host accepts", limit.Reason)
+	case errors.Is(err, inbox.ErrInvalid):
+		return rpcError(codeInvalidParams, "the question cannot be read", "")
+	}
+	return rpcError(codeServerError, "the question is closed", wireWithdrawn)
+}
+
+// ctxCancelledByServer reports whether the SDK cancelled the handler because
+// the server took the request back.
+func ctxCancelledByServer(_ context.Context, q *wiretap.Question) bool {
+	select {
+	case <-q.Withdrawn():
+		return true
+	default:
+		return false
+	}
+}
+
+// interrupt ends a held call because this machine is going away. If an answer
+// was delivered already, the call goes on until its reply or the end of the grace.
+func (c *carriage) interrupt(q *wiretap.Question) {
+	ended := false
+	c.host.record("interrupt", c.claim, func(ctx context.Context) error {
+		_, err := c.host.inbox.Finish(ctx, c.claim, inbox.Outcome{
+			State: inbox.Interrupted, Reason: inbox.ReasonHostStopped,
+			Detail: explain(inbox.ReasonHostStopped, c.name(), ""),
+		})
+		ended = err == nil
+		return err
+	})
+	if ended {
+		c.overAfter(q)
+	}
+}
+
+// giveUp ends a call whose server asks beyond all bounds.
+func (c *carriage) giveUp(q *wiretap.Question, reason string) {
+	c.finish(inbox.Outcome{State: inbox.Failed, Reason: reason, Detail: explain(reason, c.name(), "")})
+	c.overAfter(q)
+}
+
+// overAfter closes the call's stream once the server has its error.
+func (c *carriage) overAfter(q *wiretap.Question) {
+	c.host.group.Add(1)
+	go func() {
+		defer c.host.group.Done()
+		<-q.Done()
+		c.cancel(errOver)
+	}()
+}
+
+// elicitationExpiry reads the expiresAt of a legacy question; zero if it has none.
+func elicitationExpiry(params json.RawMessage) (t time.Time) {
+	var p struct {
+		Meta json.RawMessage `json:"_meta"`
+	}
+	if json.Unmarshal(params, &p) != nil || len(p.Meta) == 0 {
+		return t
+	}
+	return wiretap.ExpiresAt(p.Meta)
+}

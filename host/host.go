@@ -1,0 +1,395 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/parley-mcp/parley/inbox"
+)
+
+// Errors of a host. Test with errors.Is.
+var (
+	// ErrNoServer: the servers file names no such server.
+	ErrNoServer = errors.New("host: no such server")
+	// ErrNoTool: the server lists no such tool.
+	ErrNoTool = errors.New("host: no such tool")
+	// ErrInvalid: a server or a call that cannot be used as it stands.
+	ErrInvalid = errors.New("host: invalid")
+	// ErrSignIn: the server wants the connection to be authorized first.
+	ErrSignIn = errors.New("host: the server wants a sign-in")
+
+	errStopping = errors.New("host: stopping")
+)
+
+// Options of a [Host]; zero fields are the defaults.
+type Options struct {
+	// Implementation is what servers are told about this client. Default:
+	// name "parley".
+	Implementation *mcp.Implementation
+
+	// Transport makes the HTTP connections, below redirects and headers.
+	// Default: a clone of [http.DefaultTransport].
+	Transport http.RoundTripper
+
+	ConnectTimeout time.Duration // until a session is open, the start of a program included; default 60 s
+	ProbeTimeout   time.Duration // for a program's silence on server/discover; default 3 s
+	Grace          time.Duration // how long a stop waits for replies; default 10 s
+	Lease          time.Duration // of claims, as the inbox has it; default 30 s
+	Poll           time.Duration // how often Run looks without a hint; default 5 s
+	Concurrency    int           // calls in flight at once; default 256
+
+	Log *slog.Logger // default: nowhere. Never holds arguments, answers or addresses
+}
+
+// A Host is the engine on the client side: it keeps the connections to the
+// servers, sends calls, parks them when a server asks, and carries the answers
+// back. It is safe for concurrent use. Any number of hosts may work on one
+// store.
+type Host struct {
+	inbox   *inbox.Inbox
+	servers map[string]*Server
+	order   []string
+	options Options
+	http    http.RoundTripper
+	log     *slog.Logger
+
+	stopping chan struct{} // closed by Close
+	stopOnce sync.Once
+	group    sync.WaitGroup  // goroutines of this host
+	base     context.Context // of all work; ends after the grace of a stop
+	open     context.Context // of what nobody waits for at a stop
+	shut     context.CancelFunc
+	cancel   context.CancelCauseFunc
+
+	mu      sync.Mutex
+	pools   map[poolKey]*pool
+	eras    map[string]inbox.Era // by server, once known
+	running map[inbox.CallID]*carriage
+}
+
+type poolKey struct{ principal, server string }
+
+// New returns a host for these servers over in. It connects to nothing until
+// something is to be done. Close it when it is no longer needed.
+func New(in *inbox.Inbox, servers []*Server, options *Options) (*Host, error) {
+	h := &Host{
+		inbox: in, servers: map[string]*Server{}, stopping: make(chan struct{}),
+		pools: map[poolKey]*pool{}, eras: map[string]inbox.Era{}, running: map[inbox.CallID]*carriage{},
+	}
+	if options != nil {
+		h.options = *options
+	}
+	o := &h.options
+	if o.Implementation == nil {
+		o.Implementation = &mcp.Implementation{Name: "parley", Title: "Parley", Version: "0"}
+	}
+	for _, d := range []struct {
+		field    *time.Duration
+		standard time.Duration
+	}{
+		{&o.ConnectTimeout, connectTimeout}, {&o.ProbeTimeout, probeTimeout}, {&o.Grace, 10 * time.Second},
+		{&o.Lease, 30 * time.Second}, {&o.Poll, 5 * time.Second},
+	} {
+		if *d.field <= 0 {
+			*d.field = d.standard
+		}
+	}
+	if o.Concurrency <= 0 {
+		o.Concurrency = 256
+	}
+	if h.log = o.Log; h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	if h.http = o.Transport; h.http == nil {
+		t, ok := http.DefaultTransport.(*http.Transport)
+		if !ok {
+			t = &http.Transport{Proxy: http.ProxyFromEnvironment}
+		}
+		h.http = t.Clone()
+	}
+	for _, s := range servers {
+		if err := s.check(); err != nil {
+			return nil, fmt.Errorf("%w: server %q: %w", ErrInvalid, s.ID, err)
+		}
+		if h.servers[s.ID] != nil {
+			return nil, fmt.Errorf("%w: server %q is there twice", ErrInvalid, s.ID)
+		}
+		h.servers[s.ID] = s
+		h.order = append(h.order, s.ID)
+	}
+	h.base, h.cancel = context.WithCancelCause(context.Background())
+	h.open, h.shut = context.WithCancel(context.Background())
+	return h, nil
+}
+
+// server finds a server by its id.
+func (h *Host) server(id string) (*Server, error) {
+	if s := h.servers[id]; s != nil {
+		return s, nil
+	}
+	return nil, fmt.Errorf("%w: %q", ErrNoServer, id)
+}
+
+func (h *Host) pool(s *Server, p inbox.Principal) *pool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	key := poolKey{p.Key(), s.ID}
+	if h.pools[key] == nil {
+		h.pools[key] = h.newPool(s, p)
+	}
+	return h.pools[key]
+}
+
+func (h *Host) allPools() []*pool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]*pool, 0, len(h.pools))
+	for _, p := range h.pools {
+		list = append(list, p)
+	}
+	return list
+}
+
+// knownLegacy reports whether an earlier process or session of the server
+// spoke the legacy era, so that the next need not be probed.
+func (h *Host) knownLegacy(server string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.eras[server] == inbox.Legacy
+}
+
+func (h *Host) learnEra(server string, era inbox.Era) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.eras[server] = era
+}
+
+// enter counts a goroutine of the host; false if the host is stopping.
+func (h *Host) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	select {
+	case <-h.stopping:
+		return false
+	default:
+		h.group.Add(1)
+		return true
+	}
+}
+
+// borrow connects for something that is no call and gives back a release.
+func (h *Host) borrow(ctx context.Context, p inbox.Principal, id string) (*connection, func(), error) {
+	s, err := h.server(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(h.open, cancel)
+	defer stop()
+	defer cancel()
+	if !h.enter() {
+		return nil, nil, errStopping
+	}
+	defer h.group.Done()
+	pl := h.pool(s, p)
+	c, err := pl.acquire(ctx, "", true)
+	if err != nil {
+		return nil, nil, h.outward(s, err)
+	}
+	if err := c.ready(ctx, false); err != nil {
+		pl.release(c)
+		return nil, nil, h.outward(s, err)
+	}
+	return c, func() { pl.release(c) }, nil
+}
+
+// outward names the server in an error that has no type of its own outside.
+func (h *Host) outward(s *Server, err error) error {
+	if want := (*signInError)(nil); errors.As(err, &want) {
+		return fmt.Errorf("%w: %q", ErrSignIn, s.ID)
+	}
+	return err
+}
+
+// Tools lists the tools of a server for a person, in the server's order. An
+// *[UnreachableError] says in words why there is none.
+func (h *Host) Tools(ctx context.Context, p inbox.Principal, server string) ([]*Tool, error) {
+	c, release, err := h.borrow(ctx, p, server)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	tools := make([]*Tool, 0, len(c.order))
+	for _, name := range c.order {
+		t := *c.tools[name]
+		tools = append(tools, &t)
+	}
+	return tools, nil
+}
+
+// NewCall is what [Host.Start] needs to compose a call.
+type NewCall struct {
+	Conversation string
+	Actor        inbox.Actor // default inbox.Person
+	Origin       inbox.Origin
+	Server       string          // id
+	Method       string          // tools/call, prompts/get or resources/read; default tools/call
+	Name         string          // the tool's or prompt's name, or the resource's URI
+	Arguments    json.RawMessage // a JSON object or empty
+	Key          string          // the same key with the same call makes one call
+}
+
+// Start composes a call for a person: it finds the server and the tool,
+// records where they are and what they look like, and leaves the call ready to
+// be sent by [Host.Run] or [Host.Step].
+func (h *Host) Start(ctx context.Context, p inbox.Principal, n NewCall) (*inbox.Call, error) {
+	if n.Method == "" {
+		n.Method = "tools/call"
+	}
+	if !slices.Contains([]string{"tools/call", "prompts/get", "resources/read"}, n.Method) {
+		return nil, fmt.Errorf("%w: %q is no method of a call", ErrInvalid, n.Method)
+	}
+	if n.Name == "" {
+		return nil, fmt.Errorf("%w: a call needs a name", ErrInvalid)
+	}
+	if len(n.Arguments) > 0 {
+		var object map[string]json.RawMessage
+		if json.Unmarshal(n.Arguments, &object) != nil || object == nil {
+			return nil, fmt.Errorf("%w: arguments must be a JSON object", ErrInvalid)
+		}
+	}
+	c, release, err := h.borrow(ctx, p, n.Server)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if n.Method == "tools/call" && c.tool(n.Name) == nil {
+		// It may have been added since the list was fetched.
+		if err := c.ready(ctx, true); err != nil {
+			return nil, h.outward(c.server, err)
+		}
+		if c.tool(n.Name) == nil {
+			return nil, fmt.Errorf("%w: %q has no %q", ErrNoTool, n.Server, tidy(n.Name))
+		}
+	}
+	return h.inbox.Compose(ctx, p, inbox.NewCall{
+		Conversation: n.Conversation, Actor: n.Actor, Origin: n.Origin,
+		Server: n.Server, Endpoint: c.server.Endpoint(), Fingerprint: c.fingerprint(n.Method, n.Name), Era: c.era,
+		Method: n.Method, Name: n.Name, Arguments: n.Arguments, Key: n.Key,
+	})
+}
+
+// Status is what is known of a server, for people.
+type Status struct {
+	ID       string
+	Name     string
+	Kind     Kind
+	Local    bool   // a program, or an endpoint on loopback
+	Address  string // without secrets
+	Domain   string // of the URL; empty for a program
+	Trusted  bool
+	State    State
+	Era      inbox.Era // empty if not known yet
+	Revision string
+	Error    string // failed: one sentence, with the last lines that a program wrote
+	Junk     int64  // lines or messages that were no JSON-RPC, skipped
+}
+
+// State is a state of a server's connection.
+type State string
+
+const (
+	Connected State = "connected"
+	Idle      State = "idle" // nothing was to be done yet
+	Broken    State = "failed"
+)
+
+// Servers lists the servers as p sees them, in the order of the servers file.
+func (h *Host) Servers(p inbox.Principal) []Status {
+	list := make([]Status, 0, len(h.order))
+	for _, id := range h.order {
+		s := h.servers[id]
+		st := Status{
+			ID: id, Name: s.name(), Kind: s.Kind(), Local: s.Local(), Address: s.Address(), Domain: s.Domain(),
+			Trusted: s.Trusted, State: Idle,
+		}
+		h.mu.Lock()
+		st.Era = h.eras[id]
+		pl := h.pools[poolKey{p.Key(), id}]
+		h.mu.Unlock()
+		if pl != nil {
+			open, last := pl.snapshot()
+			switch {
+			case open != nil:
+				st.State, st.Era, st.Revision, st.Junk = Connected, open.era, open.revision, open.tap.Stats().Junk
+			case last != nil:
+				st.State, st.Error = Broken, sentence(s, last)
+			}
+		}
+		list = append(list, st)
+	}
+	return list
+}
+
+// sentence tells people why a server cannot be used.
+func sentence(s *Server, err error) string {
+	if errors.As(err, new(*signInError)) {
+		return explain(inbox.ReasonSignIn, s.name(), "")
+	}
+	var u *UnreachableError
+	if !errors.As(err, &u) {
+		return explain(inbox.ReasonUnreachable, s.name(), "the connection failed")
+	}
+	word := u.Why
+	if u.Stderr != "" {
+		word += "; it last wrote: " + u.Stderr
+	}
+	return explain(inbox.ReasonUnreachable, s.name(), word)
+}
+
+// Close stops the host: calls in flight get Options.Grace to finish, held
+// questions end with host_stopped, parked work stays in the store, and all
+// connections and programs are closed. It is idempotent.
+func (h *Host) Close() error {
+	h.stopOnce.Do(func() {
+		h.mu.Lock()
+		close(h.stopping)
+		h.shut()
+		running := make([]*carriage, 0, len(h.running))
+		for _, c := range h.running {
+			running = append(running, c)
+		}
+		h.mu.Unlock()
+		timer := time.AfterFunc(h.options.Grace, func() { h.cancel(errStopping) })
+		for _, c := range running {
+			<-c.done
+		}
+		timer.Stop()
+		h.cancel(errStopping)
+		for _, p := range h.allPools() {
+			<-p.turn // nobody connects any more
+			p.mu.Lock()
+			list := slices.Clone(p.list)
+			p.mu.Unlock()
+			for _, c := range list {
+				p.drop(c)
+			}
+			p.turn <- struct{}{}
+		}
+		h.group.Wait()
+		if t, ok := h.http.(*http.Transport); ok && h.options.Transport == nil {
+			t.CloseIdleConnections()
+		}
+	})
+	return nil
+}

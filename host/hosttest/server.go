@@ -1,0 +1,251 @@
+package hosttest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A Server plays a script over Streamable HTTP on loopback.
+type Server struct {
+	URL string
+
+	script *Script
+	http   *httptest.Server
+	asking *askings
+
+	mu       sync.Mutex
+	sessions map[string]bool
+	named    int
+	calls    []Call
+	counts   map[string]int
+	lists    int
+	get      map[string]chan []byte // standalone streams, by session
+}
+
+// A Call is a tools/call that reached the server.
+type Call struct {
+	Name   string
+	Params json.RawMessage
+	Header http.Header
+}
+
+// NewServer starts a server that ends with the test.
+func NewServer(t testing.TB, script *Script) *Server {
+	t.Helper()
+	s := &Server{
+		script: script, asking: newAskings(), sessions: map[string]bool{}, counts: map[string]int{},
+		get: map[string]chan []byte{},
+	}
+	s.http = httptest.NewServer(s)
+	s.URL = s.http.URL + "/mcp"
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Close drops all connections and stops the server.
+func (s *Server) Close() {
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// Calls returns the calls of tools that arrived so far.
+func (s *Server) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Call(nil), s.calls...)
+}
+
+// ForgetSessions makes the server answer 404 to every session it knew, as
+// after a restart.
+func (s *Server) ForgetSessions() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.sessions)
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 8<<20))
+	if err != nil {
+		return
+	}
+	var m message
+	_ = json.Unmarshal(body, &m)
+	if s.script.Intercept != nil && s.script.Intercept(w, r, m.Method) {
+		return
+	}
+	session := r.Header.Get("Mcp-Session-Id")
+	stateful := !s.script.modern() && !s.script.Sessionless
+	if stateful && m.Method != "initialize" && m.Method != "server/discover" && !s.knows(session) {
+		http.Error(w, "no such session", http.StatusNotFound)
+		return
+	}
+	switch {
+	case r.Method == http.MethodGet:
+		s.standalone(w, r, session)
+	case r.Method != http.MethodPost:
+		w.WriteHeader(http.StatusNoContent)
+	case m.Method == "": // a response of the client
+		s.asking.answered(string(m.ID), body)
+		w.WriteHeader(http.StatusAccepted)
+	case len(m.ID) == 0: // a notification
+		w.WriteHeader(http.StatusAccepted)
+	case m.Method == "tools/call":
+		s.call(w, r, m, session)
+	default:
+		s.mu.Lock()
+		lists := s.lists
+		if m.Method == "tools/list" {
+			s.lists++
+		}
+		s.mu.Unlock()
+		if stateful && m.Method == "initialize" {
+			w.Header().Set("Mcp-Session-Id", s.newSession())
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if result, ok := s.script.housekeeping(m, lists); ok {
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+		} else {
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"method not found"}}`, m.ID)
+		}
+	}
+}
+
+func (s *Server) knows(session string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sessions[session]
+}
+
+func (s *Server) newSession() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.named++
+	id := fmt.Sprintf("session-%d", s.named)
+	s.sessions[id] = true
+	s.get[id] = make(chan []byte, 16)
+	return id
+}
+
+// standalone is the stream that the server may write to outside any call.
+func (s *Server) standalone(w http.ResponseWriter, r *http.Request, session string) {
+	s.mu.Lock()
+	c := s.get[session]
+	s.mu.Unlock()
+	if c == nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	w.(http.Flusher).Flush()
+	for {
+		select {
+		case msg := <-c:
+			fmt.Fprintf(w, "event: message\ndata: %s\n\n", msg)
+			w.(http.Flusher).Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// Standalone writes msg to the standalone stream of every session.
+func (s *Server) Standalone(msg string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.get {
+		select {
+		case c <- []byte(msg):
+		default:
+		}
+	}
+}
+
+func (s *Server) call(w http.ResponseWriter, r *http.Request, m message, session string) {
+	name := toolName(m.Params)
+	s.mu.Lock()
+	n := s.counts[name]
+	s.counts[name]++
+	s.calls = append(s.calls, Call{name, m.Params, r.Header.Clone()})
+	s.mu.Unlock()
+	tool := s.script.Tools[name]
+	if tool == nil {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"unknown tool"}}`, m.ID)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	x := s.script.exchange(ctx, m, n, &httpWire{w: w, json: s.script.JSON || s.script.modern()}, s.asking)
+	x.Header = r.Header
+	tool(x)
+}
+
+// httpWire writes to the response of one POST: plain JSON until something
+// other than the reply is sent, an event stream from then on.
+type httpWire struct {
+	mu     sync.Mutex
+	w      http.ResponseWriter
+	json   bool
+	stream bool
+	done   bool
+}
+
+func (h *httpWire) open() {
+	if !h.stream {
+		h.stream = true
+		h.w.Header().Set("Content-Type", "text/event-stream")
+		h.w.WriteHeader(http.StatusOK)
+	}
+}
+
+func (h *httpWire) event(msg []byte) {
+	h.open()
+	fmt.Fprintf(h.w, "event: message\ndata: %s\n\n", strings.ReplaceAll(string(msg), "\n", " "))
+	h.w.(http.Flusher).Flush()
+}
+
+func (h *httpWire) send(msg []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.event(msg)
+}
+
+func (h *httpWire) reply(msg []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stream || !h.json {
+		h.event(msg)
+		return
+	}
+	if !h.done {
+		h.w.Header().Set("Content-Type", "application/json")
+	}
+	h.done = true
+	_, _ = h.w.Write(msg)
+}
+
+func (h *httpWire) raw(b []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open()
+	_, _ = h.w.Write(b)
+	h.w.(http.Flusher).Flush()
+}
+
+func (h *httpWire) status(code int, header http.Header) {
+	for k, v := range header {
+		h.w.Header()[k] = v
+	}
+	h.w.WriteHeader(code)
+}
+
+func (h *httpWire) die() { panic(http.ErrAbortHandler) }

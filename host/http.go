@@ -1,0 +1,118 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+)
+
+// headers is the outermost round tripper of one HTTP connection: it adds the
+// server's headers, keeps them from other origins, and remembers a request to
+// sign in that came outside of any call.
+type headers struct {
+	base   http.RoundTripper // the wiretap's
+	server *Server
+	origin string
+
+	mu     sync.Mutex
+	signIn *signInError // last 401 or 403 with a challenge, until a request succeeds
+}
+
+// A signInError says that the server wants the connection to be authorized.
+type signInError struct {
+	status    int
+	challenge string
+}
+
+func (e *signInError) Error() string {
+	return fmt.Sprintf("the server answered %d %s", e.status, http.StatusText(e.status))
+}
+
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
+	if origin(req.URL) != h.origin { // after a redirect; see sameOrigin
+		return nil, errElsewhere
+	}
+	req = req.Clone(req.Context())
+	for name, value := range h.server.Headers {
+		req.Header.Set(name, value.Reveal())
+	}
+	resp, err := h.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	switch {
+	case wantsSignIn(resp.StatusCode, resp.Header.Get("WWW-Authenticate")):
+		h.signIn = &signInError{resp.StatusCode, resp.Header.Get("WWW-Authenticate")}
+	case resp.StatusCode < 400:
+		h.signIn = nil
+	}
+	h.mu.Unlock()
+	gone := resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != ""
+	if resp.StatusCode >= 400 && !gone && spares(req) {
+		// The SDK gives up the whole session for most error statuses, and with
+		// it the calls of others on it. It takes 503 for a fault of this one
+		// request; the true status is in the wiretap's outcome.
+		resp.StatusCode, resp.Status = http.StatusServiceUnavailable, "503 Service Unavailable"
+	}
+	if c := captureOf(req.Context()); c != nil {
+		resp.Body = &captureBody{ReadCloser: resp.Body, to: c}
+	}
+	return resp, nil
+}
+
+// spares reports whether an error status to this request says nothing about
+// the session: it carries a call, an answer or a notification. A 404 to a
+// session id says that the session is gone (MCP 2025-11-25 basic/transports,
+// "Session Management").
+func spares(req *http.Request) bool {
+	if req.Method != http.MethodPost || req.GetBody == nil {
+		return false
+	}
+	if _, call := req.Context().Value(requestKey{}).(*request); call {
+		return true
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return false
+	}
+	defer body.Close()
+	var msg struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	return json.NewDecoder(body).Decode(&msg) == nil && (msg.Method == "" || len(msg.ID) == 0)
+}
+
+func (h *headers) wanted() *signInError {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.signIn
+}
+
+// wantsSignIn reports whether a response asks for authorization: 401, or 403
+// with a challenge (RFC 9110 11.6.1, RFC 6750 3.1 insufficient_scope). A bare
+// 403 is the server's last word.
+func wantsSignIn(status int, challenge string) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden && challenge != ""
+}
+
+var errElsewhere = errors.New("the server redirects to another address")
+
+// sameOrigin follows redirects within one origin. Anywhere else would get the
+// person's arguments and answers, and perhaps the headers: net/http sends the
+// body again on 307 and 308.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	if len(via) > 3 {
+		return errors.New("the server redirects in a circle")
+	}
+	if origin(req.URL) != origin(via[0].URL) {
+		return errElsewhere
+	}
+	return nil
+}

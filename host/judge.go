@@ -1,0 +1,218 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/wiretap"
+)
+
+// JSON-RPC and MCP error codes that decide what a reply means.
+const (
+	codeMethodNotFound = -32601
+	codeInvalidParams  = -32602
+	codeServerError    = -32000
+	codeHeaderMismatch = -32020 // MCP 2026-07-28 basic/transports, standard request headers
+	codeURLsNeeded     = -32042 // MCP 2025-11-25 client/elicitation, "URL Elicitation Required Error"
+)
+
+// judgement is what a reply means for its call.
+type judgement int
+
+const (
+	outcomeDone    judgement = iota // the result is final
+	outcomeFailed                   // an error, or a result that says error
+	outcomeAsks                     // a round of questions
+	outcomeLater                    // request state without questions: send again after a while
+	outcomeLapsed                   // the paused work is not accepted any more
+	outcomeList                     // -32020: list the tools and send once more
+	outcomeUnknown                  // the server itself does not know what became of the work
+)
+
+// A verdict is a judgement with what goes with it.
+type verdict struct {
+	judgement
+	reason       string          // key of the table in reason.go
+	word         string          // fills the reason's sentence
+	result       json.RawMessage // the `result` or `error` member, as it came
+	isError      bool            // result is a JSON-RPC error
+	requestState string
+	expiresAt    time.Time
+	wait         time.Duration // outcomeLater: what the server asked for
+	questions    []inbox.NewQuestion
+}
+
+// judgeError reads the error member of a reply. sentState says that the
+// request carried request state; listed, that the tools were listed and the
+// request sent once more already.
+func judgeError(raw json.RawMessage, sentState, listed bool) verdict {
+	v := verdict{judgement: outcomeFailed, reason: ReasonServerError, result: raw, isError: true}
+	e, err := wiretap.ParseError(raw)
+	if err != nil {
+		return v
+	}
+	v.word = e.Message
+	var data struct {
+		Reason       string            `json:"reason"`
+		Elicitations []json.RawMessage `json:"elicitations"`
+	}
+	_ = json.Unmarshal(e.Data, &data) // data may be anything; what cannot be read says nothing
+	switch {
+	case e.Code == codeInvalidParams && data.Reason == "invalid_request_state":
+		v.judgement, v.reason = outcomeLapsed, ReasonLapsed
+	case e.Code == codeInvalidParams && sentState:
+		// Other kits refuse request state without that reason.
+		v.judgement, v.reason = outcomeLapsed, ReasonProbablyLapsed
+	case e.Code == codeHeaderMismatch && !listed:
+		v.judgement = outcomeList
+	case e.Code == codeServerError && data.Reason == "outcome_unknown":
+		v.judgement, v.reason = outcomeUnknown, ReasonOutcomeUnknown
+	case e.Code == codeServerError && data.Reason == "call_in_progress":
+		v.judgement, v.reason = outcomeUnknown, ReasonInProgress
+	case e.Code == codeURLsNeeded:
+		return judgeURLsNeeded(v, data.Elicitations)
+	}
+	return v
+}
+
+// judgeURLsNeeded reads error -32042: the request can go on once the person
+// has been to these addresses; it is then sent again as it was.
+// MCP 2025-11-25 client/elicitation, "URL Elicitation Required Error".
+func judgeURLsNeeded(v verdict, list []json.RawMessage) verdict {
+	bad := func(what string) verdict {
+		v.reason, v.word = ReasonBadQuestion, what
+		return v
+	}
+	switch {
+	case len(list) == 0:
+		return bad("it names no page to open")
+	case len(list) > wiretap.MaxInputRequests:
+		v.reason = inbox.ReasonTooManyQuestions
+		return v
+	}
+	asks := verdict{judgement: outcomeAsks}
+	seen := map[string]bool{}
+	for i, params := range list {
+		mode, what := checkElicitation(params)
+		if what == "" && mode != inbox.URL {
+			what = "only pages to open may be named there"
+		}
+		if what != "" {
+			return bad(what)
+		}
+		var id struct {
+			ID string `json:"elicitationId"`
+		}
+		_ = json.Unmarshal(params, &id)
+		if id.ID == "" || seen[id.ID] {
+			id.ID = fmt.Sprintf("url-%d", i+1)
+		}
+		seen[id.ID] = true
+		asks.questions = append(asks.questions, inbox.NewQuestion{Key: id.ID, Params: params})
+	}
+	return asks
+}
+
+// judgeResult reads the result member of a reply.
+//
+// It works on the bytes of the wire and not on what the SDK made of them: the
+// SDK takes unknown result types for success, cannot decode foreign input
+// requests, and loses the order of fields and exact numbers.
+func judgeResult(raw json.RawMessage, method string, era inbox.Era) verdict {
+	failed := func(reason, word string) verdict {
+		return verdict{judgement: outcomeFailed, reason: reason, word: word, result: raw}
+	}
+	in, asks, err := wiretap.ParseResult(raw)
+	switch {
+	case errors.Is(err, wiretap.ErrUndeclared) && era == inbox.Legacy:
+		// The field does not exist in these revisions: a server may use the
+		// name for its own ends.
+		asks = false
+	case errors.Is(err, wiretap.ErrUndeclared):
+		return failed(ReasonUnknownResult, "")
+	case errors.Is(err, wiretap.ErrMisplaced), err == nil && asks && era == inbox.Legacy:
+		// A server library that asks where it cannot: the work stopped half
+		// way, and the result that comes with it is empty.
+		return failed(ReasonAskedInVain, "")
+	case errors.Is(err, wiretap.ErrMalformed):
+		return failed(ReasonBadResult, "")
+	case err != nil: // a limit
+		return failed(inbox.ReasonTooLarge, "")
+	}
+	if !asks {
+		var r struct {
+			IsError json.RawMessage `json:"isError"`
+		}
+		if _ = json.Unmarshal(raw, &r); method == "tools/call" && string(r.IsError) == "true" {
+			return failed(ReasonToolError, "")
+		}
+		return verdict{judgement: outcomeDone, result: raw}
+	}
+
+	v := verdict{judgement: outcomeAsks, requestState: in.State, expiresAt: in.ExpiresAt, wait: min(in.TTL, time.Hour)}
+	if len(in.Requests) == 0 {
+		// MCP 2026-07-28 basic/patterns/mrtr: without inputRequests "the client
+		// MAY retry the original request immediately".
+		if v.requestState == "" {
+			return failed(ReasonBadResult, "")
+		}
+		v.judgement = outcomeLater
+		return v
+	}
+	for _, r := range in.Requests {
+		if r.Foreign() {
+			// Not declared, so not to be asked: MCP 2026-07-28 mrtr, server requirement 7.
+			return failed(ReasonForeignRequest, foreign(r.Method))
+		}
+		if _, what := checkElicitation(r.Params); what != "" {
+			return failed(ReasonBadQuestion, what)
+		}
+		q := inbox.NewQuestion{Key: r.Key, Params: r.Params}
+		v.questions = append(v.questions, q)
+	}
+	return v
+}
+
+// foreign says what a server wanted instead of asking a person.
+func foreign(method string) string {
+	switch method {
+	case "sampling/createMessage":
+		return "the use of a language model"
+	case "roots/list":
+		return "a list of folders"
+	}
+	return "something unknown here"
+}
+
+// checkElicitation reads the parameters of elicitation/create as far as the
+// host must know them; what says what is wrong with them, if they cannot be
+// shown to anyone. A schema outside the subset is no fault here: the question
+// is parked, and the surface says why it cannot be drawn.
+func checkElicitation(params json.RawMessage) (mode inbox.Mode, what string) {
+	var e struct {
+		Mode    *string `json:"mode"`
+		Message *string `json:"message"`
+		URL     *string `json:"url"`
+	}
+	if len(params) == 0 || json.Unmarshal(params, &e) != nil {
+		return "", "it cannot be read"
+	}
+	mode = inbox.Form // MCP 2026-07-28 client/elicitation: requests without a mode are forms
+	if e.Mode != nil {
+		mode = inbox.Mode(*e.Mode)
+	}
+	switch {
+	case mode != inbox.Form && mode != inbox.URL:
+		return mode, "it is of a kind unknown here"
+	case e.Message == nil:
+		return mode, "it has no text"
+	case mode == inbox.Form && e.URL != nil && *e.URL != "":
+		return mode, "it is a form and an address at once"
+	case mode == inbox.URL && (e.URL == nil || *e.URL == ""):
+		return mode, "it names no address"
+	}
+	return mode, ""
+}

@@ -1,0 +1,143 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Bounds of a server's list of tools.
+const (
+	maxTools     = 5000
+	maxToolPages = 100
+)
+
+// A Tool is one tool of a server, as it listed it. Everything in it is the
+// server's own words, to be sanitised before it is drawn.
+type Tool struct {
+	Name        string
+	Title       string // empty: the name
+	Description string
+	InputSchema json.RawMessage // fields in the server's order
+
+	// Hints count only for a trusted server; for others they are false.
+	ReadOnly   bool
+	Idempotent bool
+
+	// Fingerprint identifies name and input schema: a parked call is resumed
+	// only where it is still the same.
+	Fingerprint string
+}
+
+// fingerprint digests a tool's name and its input schema in canonical form:
+// the order of members does not matter.
+func fingerprint(method, name string, schema json.RawMessage) string {
+	h := sha256.New()
+	for _, part := range [][]byte{[]byte(method), []byte(name), canonical(schema)} {
+		fmt.Fprintf(h, "%d:", len(part))
+		h.Write(part)
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// canonical writes JSON with sorted members and without space. Numbers stay as
+// they are written. What is no JSON stays as it is.
+func canonical(raw json.RawMessage) []byte {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return raw
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return raw
+	}
+	return b
+}
+
+// toolsOfPage reads the result member of a tools/list response.
+func toolsOfPage(result json.RawMessage, trusted bool) ([]*Tool, error) {
+	var page struct {
+		Tools []struct {
+			Name        string          `json:"name"`
+			Title       string          `json:"title"`
+			Description string          `json:"description"`
+			InputSchema json.RawMessage `json:"inputSchema"`
+			Annotations struct {
+				Title          string `json:"title"`
+				ReadOnlyHint   bool   `json:"readOnlyHint"`
+				IdempotentHint bool   `json:"idempotentHint"`
+			} `json:"annotations"`
+		} `json:"tools"`
+	}
+	if err := json.Unmarshal(result, &page); err != nil {
+		return nil, errors.New("the list of tools cannot be read")
+	}
+	var tools []*Tool
+	for _, t := range page.Tools {
+		if t.Name == "" {
+			continue
+		}
+		tool := &Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema}
+		if tool.Title == "" {
+			tool.Title = t.Annotations.Title
+		}
+		if trusted {
+			tool.ReadOnly, tool.Idempotent = t.Annotations.ReadOnlyHint, t.Annotations.IdempotentHint
+		}
+		tool.Fingerprint = fingerprint("tools/call", t.Name, t.InputSchema)
+		tools = append(tools, tool)
+	}
+	return tools, nil
+}
+
+// listTools fetches all pages. The SDK keeps what it lists, and puts
+// parameters into headers by it (MCP 2026-07-28, x-mcp-header), so the list goes
+// through the SDK, and the bytes are taken from the wire beside it.
+func (c *connection) listTools(ctx context.Context) ([]*Tool, error) {
+	var all []*Tool
+	seen := map[string]bool{}
+	cursor := ""
+	for range maxToolPages {
+		pages := &capture{method: "tools/list"}
+		result, err := c.session.ListTools(withCapture(ctx, pages), &mcp.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			var rpc *jsonrpc.Error
+			if errors.As(err, &rpc) && rpc.Code == codeMethodNotFound {
+				return nil, nil // a server without tools
+			}
+			return nil, err
+		}
+		raw := pages.result()
+		if raw == nil { // from the SDK's cache, or the bytes were not seen: the SDK's reading will do
+			if raw, err = json.Marshal(result); err != nil {
+				return nil, err
+			}
+		}
+		tools, err := toolsOfPage(raw, c.server.Trusted)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tools {
+			if !seen[t.Name] { // the first of two tools with one name, as the SDK has it
+				seen[t.Name] = true
+				all = append(all, t)
+			}
+		}
+		if len(all) > maxTools {
+			return nil, fmt.Errorf("more than %d tools are listed", maxTools)
+		}
+		if cursor = result.NextCursor; cursor == "" {
+			return all, nil
+		}
+	}
+	return nil, fmt.Errorf("the list of tools has more than %d pages", maxToolPages)
+}
