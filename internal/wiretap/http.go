@@ -19,8 +19,6 @@ const (
 	headerLastEvent = "Last-Event-ID"
 	maxEventID      = 4 << 10 // bytes; a longer one could not be sent back in a header
 	maxErrorBody    = 1 << 20 // bytes of a response with an error status
-	// afterReply is how long a server may keep a response open after the reply was read.
-	afterReply = 2 * time.Second
 )
 
 // RoundTripper returns a transport for the [http.Client] of one StreamableClientTransport. base nil is
@@ -453,7 +451,7 @@ func (b *eventBody) linger() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.timer == nil {
-		b.timer = time.AfterFunc(afterReply, b.cancel)
+		b.timer = time.AfterFunc(b.tap.afterReply, b.cancel)
 	}
 }
 

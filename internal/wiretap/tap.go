@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // Defaults of [Options].
@@ -56,6 +57,8 @@ type Stats struct {
 // A Tap reads one MCP connection. It is safe for concurrent use.
 type Tap struct {
 	opts Options
+	// afterReply is how long a server may keep an HTTP response open after the reply was read.
+	afterReply time.Duration
 
 	mu     sync.Mutex
 	closed bool
@@ -89,7 +92,7 @@ type ask struct {
 
 // New returns a tap for one connection. opts may be nil.
 func New(opts *Options) *Tap {
-	t := &Tap{calls: make(map[string]*call), asks: make(map[string]*ask), byID: make(map[string]*ask)}
+	t := &Tap{afterReply: 2 * time.Second, calls: make(map[string]*call), asks: make(map[string]*ask), byID: make(map[string]*ask)}
 	if opts != nil {
 		t.opts = *opts
 	}
