@@ -322,3 +322,57 @@ func BenchmarkInspect(b *testing.B) {
 		})
 	}
 }
+
+func TestAllowPrivate(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		raw, allow string
+		want       Verdict
+	}{
+		{"https://wiki.corp/", "wiki.corp", Note},
+		{"https://wiki.corp/", "WIKI.corp", Note},
+		{"https://wiki.corp/", ".corp", Note},
+		{"https://wiki.corp/", "corp", Refuse},
+		{"https://wiki.corp/", "iki.corp", Refuse},
+		{"https://wiki.corp/", ".", Refuse},
+		{"https://wiki.corp/", "", Refuse},
+		{"https://intranet/", "intranet", Note},
+		{"https://10.1.2.3/", "10.0.0.0/8", Note},
+		{"https://10.1.2.3/", "10.1.2.3", Note},
+		{"https://10.1.2.3/", "10.1.2.4", Refuse},
+		{"https://10.1.2.3/", ".3", Refuse},
+		{"https://[fd12::1]/", "fd12::/16", Note},
+		{"https://[fd12::1]/", "[fd12::1]", Note},
+		{"https://127.0.0.1/", "127.0.0.0/8", Refuse},              // only a local server may point there
+		{"https://169.254.169.254/", "0.0.0.0/0", Refuse},          // never
+		{"https://[fd00:ec2::254]/", "fc00::/7", Refuse},           // never
+		{"https://metadata.google.internal/", ".internal", Refuse}, // never
+		{"https://[64:ff9b::a01:203]/", "64:ff9b::/96", Refuse},    // never
+		{"https://192.168.1.1:8443/", "192.168.1.1", Note},
+	}
+	for _, tt := range tests {
+		if r := Inspect(tt.raw, &Options{AllowPrivate: []string{tt.allow}}); r.Verdict != tt.want {
+			t.Errorf("Inspect(%q) with %q allowed: got %v %v, want %v", tt.raw, tt.allow, r.Verdict, r.Findings, tt.want)
+		}
+	}
+}
+
+// TestServerDomain: what is not a host is no server.
+func TestServerDomain(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ server, want string }{
+		{"", ""},
+		{"not a host", ""},
+		{"https://user@bank.example/mcp", "same_site"},
+		{"mcp.bank.example:8443", "same_site"},
+		{"https://xn--mnchen-3ya.de/", "other_site"},
+		{"http://127.0.0.1:8080/mcp", "other_site"},
+		{"http://[::1]:8080/mcp", "other_site"},
+	}
+	for _, tt := range tests {
+		r := Inspect("https://bank.example/", &Options{ServerDomain: tt.server})
+		if got := r.Has("same_site") || r.Has("other_site"); got != (tt.want != "") || tt.want != "" && !r.Has(tt.want) {
+			t.Errorf("server %q: got %v, want %q", tt.server, r.Findings, tt.want)
+		}
+	}
+}
