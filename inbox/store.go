@@ -19,7 +19,8 @@ import (
 type Store interface {
 	// Update runs f in one write transaction and commits if f returns nil.
 	// f may run more than once, so it keeps its effects to the Tx and to
-	// variables that it sets anew each time. After a commit whose success is
+	// variables that it sets anew each time, and it does not call the store.
+	// After a commit whose success is
 	// not known Update returns an error; it never returns nil for a
 	// transaction that is not durable.
 	Update(ctx context.Context, principal string, f func(Tx) error) error

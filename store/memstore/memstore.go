@@ -1,0 +1,279 @@
+// Package memstore is an [inbox.Store] in memory: for tests, examples and
+// programs whose questions need not survive them.
+//
+// It behaves like the stores on disk, its copies included: a row that was read
+// or stored shares no memory with the store. What a process that restarts is to
+// a database, [Store.Reopen] is here: another handle on the same rows.
+package memstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/parley-mcp/parley/inbox"
+)
+
+// ErrStoreClosed is the answer of a handle that was closed.
+var ErrStoreClosed = errors.New("memstore: closed")
+
+var errReadOnly = errors.New("memstore: writing in a view")
+
+// Options of a [Store]; zero fields are the defaults.
+type Options struct {
+	Now func() time.Time // default time.Now
+}
+
+// Store is one handle on rows in memory. It is safe for concurrent use.
+type Store struct {
+	db   *database
+	now  func() time.Time
+	done chan struct{}
+	once sync.Once
+}
+
+// database holds the rows. turn is a lock that can be waited for together with
+// a context; it is held for a whole transaction, so that all of them run one
+// after another.
+type database struct {
+	turn       chan struct{}
+	principals map[string]*rows
+}
+
+// rows are those of one principal.
+type rows struct {
+	calls     map[inbox.CallID]*inbox.CallRow
+	questions map[inbox.QuestionID]*inbox.QuestionRow
+	keys      map[string]remembered
+	events    []inbox.Event // in order, without gaps
+	last      int64         // number of the last event
+}
+
+type remembered struct {
+	value   []byte
+	expires time.Time
+}
+
+func newRows() *rows {
+	return &rows{
+		calls:     map[inbox.CallID]*inbox.CallRow{},
+		questions: map[inbox.QuestionID]*inbox.QuestionRow{},
+		keys:      map[string]remembered{},
+	}
+}
+
+// New returns an empty store.
+func New(options *Options) *Store {
+	return open(&database{turn: make(chan struct{}, 1), principals: map[string]*rows{}}, options)
+}
+
+// Reopen returns another handle on the same rows, which is open even if s is closed.
+func (s *Store) Reopen(options *Options) *Store { return open(s.db, options) }
+
+func open(db *database, options *Options) *Store {
+	s := &Store{db: db, now: time.Now, done: make(chan struct{})}
+	if options != nil && options.Now != nil {
+		s.now = options.Now
+	}
+	return s
+}
+
+// Close closes the handle. The rows stay for other handles.
+func (s *Store) Close() error {
+	s.once.Do(func() { close(s.done) })
+	return nil
+}
+
+// lock waits for the turn. The caller gives it back with unlock.
+func (s *Store) lock(ctx context.Context) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	select {
+	case s.db.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.done:
+		return ErrStoreClosed
+	}
+	if err := s.check(ctx); err != nil { // the select may have had a choice
+		s.unlock()
+		return err
+	}
+	return nil
+}
+
+func (s *Store) unlock() { <-s.db.turn }
+
+func (s *Store) check(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-s.done:
+		return ErrStoreClosed
+	default:
+		return nil
+	}
+}
+
+func (s *Store) clock() time.Time { return stored(s.now()) }
+
+// stored is a time as a database keeps it.
+func stored(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return time.UnixMicro(t.UnixMicro()).UTC()
+}
+
+// Update implements [inbox.Store].
+func (s *Store) Update(ctx context.Context, principal string, f func(inbox.Tx) error) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.unlock()
+	tx := s.begin(ctx, principal)
+	tx.added = newRows()
+	if err := f(tx); err != nil {
+		return err
+	}
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	tx.commit(s.db)
+	return nil
+}
+
+// View implements [inbox.Store].
+func (s *Store) View(ctx context.Context, principal string, f func(inbox.Tx) error) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.unlock()
+	return f(s.begin(ctx, principal))
+}
+
+func (s *Store) begin(ctx context.Context, principal string) *tx {
+	base := s.db.principals[principal]
+	if base == nil {
+		base = newRows()
+	}
+	return &tx{ctx: ctx, principal: principal, base: base, now: s.clock(), last: base.last, first: base.last + 1 - int64(len(base.events))}
+}
+
+// Ready implements [inbox.Store].
+func (s *Store) Ready(ctx context.Context, servers []string, limit int) ([]inbox.Ref, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.unlock()
+	now := s.clock()
+	type candidate struct {
+		since time.Time
+		ref   inbox.Ref
+	}
+	var list []candidate
+	for principal, rows := range s.db.principals {
+		for id, c := range rows.calls {
+			if c.State != inbox.Ready || now.Before(c.NotBefore) || len(servers) > 0 && !slices.Contains(servers, c.Server) {
+				continue
+			}
+			list = append(list, candidate{c.Updated, inbox.Ref{Principal: principal, Call: id}})
+		}
+	}
+	slices.SortFunc(list, func(a, b candidate) int {
+		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.ref.Call, b.ref.Call))
+	})
+	var refs []inbox.Ref
+	for _, c := range list[:min(limit, len(list))] {
+		refs = append(refs, c.ref)
+	}
+	return refs, nil
+}
+
+// Due implements [inbox.Store].
+func (s *Store) Due(ctx context.Context, after inbox.Ref, limit int) ([]inbox.Ref, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.unlock()
+	now := s.clock()
+	order := func(a, b inbox.Ref) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID(), b.ID())) }
+	var refs []inbox.Ref
+	add := func(ref inbox.Ref) {
+		if !ref.Due.IsZero() && !ref.Due.After(now) && (after.ID() == "" || order(ref, after) > 0) {
+			refs = append(refs, ref)
+		}
+	}
+	for principal, rows := range s.db.principals {
+		for id, c := range rows.calls {
+			add(inbox.Ref{Principal: principal, Call: id, Due: c.Due})
+		}
+		for id, q := range rows.questions {
+			add(inbox.Ref{Principal: principal, Call: q.Call, Question: id, Due: q.Due})
+		}
+	}
+	slices.SortFunc(refs, order)
+	return refs[:min(limit, len(refs))], nil
+}
+
+// NextDue implements [inbox.Store].
+func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
+	if err := s.lock(ctx); err != nil {
+		return time.Time{}, err
+	}
+	defer s.unlock()
+	now := s.clock()
+	var next time.Time
+	sooner := func(t time.Time) {
+		if !t.IsZero() && t.After(now) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for _, rows := range s.db.principals {
+		for _, c := range rows.calls {
+			sooner(c.Due)
+			if c.State == inbox.Ready {
+				sooner(c.NotBefore)
+			}
+		}
+		for _, q := range rows.questions {
+			sooner(q.Due)
+		}
+	}
+	return next, nil
+}
+
+// Owned implements [inbox.Store].
+func (s *Store) Owned(ctx context.Context, prefix string, after inbox.CallID, limit int) ([]inbox.Ref, error) {
+	return s.find(ctx, after, limit, func(c *inbox.CallRow) bool {
+		return c.Owner != "" && strings.HasPrefix(c.Owner, prefix)
+	})
+}
+
+// Find implements [inbox.Store].
+func (s *Store) Find(ctx context.Context, server string, state inbox.CallState, after inbox.CallID, limit int) ([]inbox.Ref, error) {
+	return s.find(ctx, after, limit, func(c *inbox.CallRow) bool { return c.Server == server && c.State == state })
+}
+
+func (s *Store) find(ctx context.Context, after inbox.CallID, limit int, match func(*inbox.CallRow) bool) ([]inbox.Ref, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.unlock()
+	var refs []inbox.Ref
+	for principal, rows := range s.db.principals {
+		for id, c := range rows.calls {
+			if id > after && match(c) {
+				refs = append(refs, inbox.Ref{Principal: principal, Call: id})
+			}
+		}
+	}
+	slices.SortFunc(refs, func(a, b inbox.Ref) int { return cmp.Compare(a.Call, b.Call) })
+	return refs[:min(limit, len(refs))], nil
+}

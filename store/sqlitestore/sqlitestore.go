@@ -1,0 +1,239 @@
+// Package sqlitestore is an [inbox.Store] in an SQLite file: for one machine,
+// without a server, with every commit on disk before it is reported.
+//
+// One connection writes and a few read; the file is in WAL mode, so readers
+// and the writer do not wait for each other. Transactions that wait for the
+// writer at the same time share one commit, and so one fsync, each with a
+// savepoint of its own. Several handles, also of several processes, may be open
+// on one file; it must not be on a network file system.
+//
+// The tables are named inbox_*, so other parts of a program can keep theirs in
+// the same file.
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/parley-mcp/parley/inbox"
+)
+
+// ErrStoreClosed is the answer of a store that was closed.
+var ErrStoreClosed = errors.New("sqlitestore: closed")
+
+// Options of a [Store]; zero fields are the defaults.
+type Options struct {
+	Now func() time.Time // default time.Now. All processes on a file share the clock of their machine
+}
+
+// busyTime is how long a transaction waits for one of another process.
+const busyTime = 10 * time.Second
+
+// Store is one handle on a file. It is safe for concurrent use.
+type Store struct {
+	path    string
+	now     func() time.Time
+	writer  *sql.DB
+	readers *sql.DB
+	reads   *statements
+
+	queue  chan *update  // to the writer
+	done   chan struct{} // closed by Close
+	ended  chan struct{} // closed when the writer has ended
+	once   sync.Once
+	closed error
+}
+
+// Open opens the file at path, and makes it, with mode 0600, if it is not
+// there. The directory has to be there. A file that is no database, is damaged
+// or was written by a newer version gives an error that names it.
+func Open(path string, options *Options) (*Store, error) {
+	s, err := open(path, options)
+	if err != nil {
+		return nil, fmt.Errorf("sqlitestore: %s: %w", path, explain(err))
+	}
+	return s, nil
+}
+
+func open(path string, options *Options) (_ *Store, err error) {
+	if err := prepare(path); err != nil {
+		return nil, err
+	}
+	s := &Store{
+		path: path, now: time.Now,
+		queue: make(chan *update), done: make(chan struct{}), ended: make(chan struct{}),
+	}
+	if options != nil && options.Now != nil {
+		s.now = options.Now
+	}
+	defer func() {
+		if err != nil {
+			s.closeFiles()
+		}
+	}()
+	if s.writer, err = sql.Open("sqlite", source(path, "synchronous(full)")); err != nil {
+		return nil, err
+	}
+	s.writer.SetMaxOpenConns(1)
+	if s.readers, err = sql.Open("sqlite", source(path, "query_only(1)")); err != nil {
+		return nil, err
+	}
+	s.readers.SetMaxOpenConns(4)
+	s.readers.SetMaxIdleConns(4)
+	s.reads = newStatements(s.readers.PrepareContext)
+
+	ctx := context.Background()
+	conn, err := connect(ctx, s.writer)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	go s.write(conn)
+	return s, nil
+}
+
+// connect takes the writer's connection and switches the file to WAL. SQLite
+// does not wait while two processes switch a new file at once: so this does.
+func connect(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
+	for end := time.Now().Add(busyTime); ; {
+		conn, err := db.Conn(ctx)
+		if err == nil {
+			var mode string
+			err = conn.QueryRowContext(ctx, `PRAGMA journal_mode = wal`).Scan(&mode)
+			if err == nil && mode != "wal" {
+				err = fmt.Errorf("the file system does not allow WAL mode (it stays %s)", mode)
+			}
+			if err == nil {
+				return conn, nil
+			}
+			conn.Close()
+		}
+		if !busy(err) || time.Now().After(end) {
+			return nil, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// source is the data source name. The path is escaped: it may contain ? or %.
+func source(path, pragma string) string {
+	query := url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTime.Milliseconds()), "foreign_keys(1)", pragma}}
+	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?" + query.Encode()
+}
+
+// prepare makes the file with the right mode, since SQLite would use the
+// umask, and looks at the first bytes of one that is there, since SQLite's own
+// message does not say which file it means.
+func prepare(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		if pathError := (*os.PathError)(nil); errors.As(err, &pathError) {
+			return pathError.Err // the caller names the path
+		}
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	if info.Size() == 0 {
+		return nil
+	}
+	const magic = "SQLite format 3\x00"
+	head := make([]byte, len(magic))
+	if _, err := io.ReadFull(file, head); err != nil || string(head) != magic {
+		return errors.New("not an SQLite database")
+	}
+	return nil
+}
+
+// explain says in plain words what SQLite says in its own.
+func explain(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("the database is damaged; restore it from a backup: %w", err)
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return fmt.Errorf("another process kept the database locked for %v: %w", busyTime, err)
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("the disk is full: %w", err)
+	case sqlite3.SQLITE_READONLY:
+		return fmt.Errorf("the database cannot be written: %w", err)
+	}
+	return err
+}
+
+func busy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
+}
+
+// wrap names the file in errors of SQLite and leaves the others as they are.
+func (s *Store) wrap(err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return fmt.Errorf("sqlitestore: %s: %w", s.path, explain(err))
+	}
+	return err
+}
+
+// Close waits for the transactions that run and closes the handle.
+func (s *Store) Close() error {
+	s.once.Do(func() {
+		close(s.done)
+		<-s.ended
+		s.closed = s.closeFiles()
+	})
+	return s.closed
+}
+
+func (s *Store) closeFiles() error {
+	var errs []error
+	if s.reads != nil {
+		errs = append(errs, s.reads.close())
+	}
+	for _, db := range []*sql.DB{s.readers, s.writer} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Store) check(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-s.done:
+		return ErrStoreClosed
+	default:
+		return nil
+	}
+}
+
+// clock is the time to the microsecond, as it is stored.
+func (s *Store) clock() time.Time { return toTime(toMicros(s.now())) }
+
+var _ inbox.Store = (*Store)(nil)

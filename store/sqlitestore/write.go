@@ -1,0 +1,140 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/parley-mcp/parley/inbox"
+)
+
+// update is one transaction that waits for the writer. Its function runs in
+// the goroutine of its caller, where a panic belongs, while the writer waits.
+type update struct {
+	ctx       context.Context
+	principal string
+	turn      chan *tx      // from the writer: run now
+	ran       chan error    // to the writer: what the function returned
+	done      chan struct{} // from the writer: committed or not, see err
+	err       error
+}
+
+// maxGroup is how many transactions share a commit. It bounds how long the
+// first of them waits.
+const maxGroup = 64
+
+var errAborted = errors.New("sqlitestore: the transaction's function did not return")
+
+// Update implements [inbox.Store].
+func (s *Store) Update(ctx context.Context, principal string, f func(inbox.Tx) error) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	u := &update{
+		ctx: ctx, principal: principal,
+		turn: make(chan *tx, 1), ran: make(chan error, 1), done: make(chan struct{}),
+	}
+	select {
+	case s.queue <- u:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.done:
+		return ErrStoreClosed
+	}
+	// Once the writer has it, only the writer can say whether it is committed.
+	select {
+	case t := <-u.turn:
+		u.run(t, f)
+		<-u.done
+	case <-u.done:
+	}
+	return s.wrap(u.err)
+}
+
+func (u *update) run(t *tx, f func(inbox.Tx) error) {
+	err := errAborted // stays if f panics or ends the goroutine
+	defer func() { u.ran <- err }()
+	err = f(t)
+}
+
+// write is the goroutine of the writer's connection. It ends after Close.
+func (s *Store) write(conn *sql.Conn) {
+	defer close(s.ended)
+	defer conn.Close()
+	statements := newStatements(conn.PrepareContext)
+	defer statements.close()
+	for {
+		var group []*update
+		select {
+		case u := <-s.queue:
+			group = append(group, u)
+		case <-s.done:
+			return
+		}
+	more:
+		for len(group) < maxGroup {
+			select {
+			case u := <-s.queue:
+				group = append(group, u)
+			default:
+				break more
+			}
+		}
+		err := s.commit(conn, statements, group)
+		for _, u := range group {
+			if u.err == nil {
+				u.err = err
+			}
+			close(u.done)
+		}
+	}
+}
+
+// commit runs the group in one transaction. Statements run without the
+// callers' contexts: an interrupted statement would roll back all of them.
+// The error is that of every update of the group that has none of its own.
+func (s *Store) commit(conn *sql.Conn, statements *statements, group []*update) (err error) {
+	ctx := context.Background()
+	if _, err := conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			conn.ExecContext(ctx, `ROLLBACK`) // fails if SQLite has done it already
+		}
+	}()
+	for _, u := range group {
+		if err := s.run(ctx, statements, u); err != nil {
+			return err
+		}
+	}
+	_, err = conn.ExecContext(ctx, `COMMIT`)
+	return err
+}
+
+// run runs one update in a savepoint and keeps its error; it returns an error
+// only if the savepoint could not be taken, released or taken back.
+func (s *Store) run(ctx context.Context, statements *statements, u *update) error {
+	if u.err = s.check(u.ctx); u.err != nil {
+		return nil
+	}
+	if _, err := statements.exec(ctx, `SAVEPOINT one`); err != nil {
+		return err
+	}
+	t := &tx{caller: u.ctx, ctx: ctx, statements: statements, now: s.clock(), write: true}
+	if u.err = t.begin(u.principal); u.err == nil {
+		u.turn <- t
+		u.err = <-u.ran
+	}
+	if u.err == nil {
+		u.err = u.ctx.Err()
+	}
+	if u.err != nil {
+		if _, err := statements.exec(ctx, `ROLLBACK TO one`); err != nil {
+			return fmt.Errorf("%w (after %v)", err, u.err)
+		}
+	}
+	_, err := statements.exec(ctx, `RELEASE one`)
+	return err
+}
