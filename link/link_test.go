@@ -82,22 +82,22 @@ func TestTable(t *testing.T) {
 			row.Codes, row.Href = codes, got.Href
 		}
 		if got.Verdict != row.Verdict || got.Domain != row.Domain {
-			t.Errorf("row %d: Inspect(%q, %+v): got %v %q %q, want %v %q", row.Row, row.Raw, row.Options, got.Verdict, got.Domain, codes, row.Verdict, row.Domain)
+			t.Errorf("row %d: Inspect(%.120q, %+v): got %v %q %q, want %v %q", row.Row, row.Raw, row.Options, got.Verdict, got.Domain, codes, row.Verdict, row.Domain)
 		}
 		if diff := cmp.Diff(codes, row.Codes); diff != "" {
-			t.Errorf("row %d: Inspect(%q): codes (-got +want):\n%s", row.Row, row.Raw, diff)
+			t.Errorf("row %d: Inspect(%.120q): codes (-got +want):\n%s", row.Row, row.Raw, diff)
 		}
 		if got.Href != row.Href {
-			t.Errorf("row %d: Inspect(%q): href: got %q, want %q", row.Row, row.Raw, got.Href, row.Href)
+			t.Errorf("row %d: Inspect(%.120q): href: got %.200q, want %.200q", row.Row, row.Raw, got.Href, row.Href)
 		}
 		if got.Verdict == Refuse {
 			continue
 		}
 		// The browser's own parser is the judge of what is opened.
 		if b := row.Browser; b == nil {
-			t.Errorf("row %d: Inspect(%q): got %v, but browsers cannot open it", row.Row, row.Raw, got.Verdict)
+			t.Errorf("row %d: Inspect(%.120q): got %v, but browsers cannot open it", row.Row, row.Raw, got.Verdict)
 		} else if mine := (browserURL{got.Href, got.Scheme + ":", got.Host, got.Port}); mine != *b {
-			t.Errorf("row %d: Inspect(%q) differs from the browser:\n%s", row.Row, row.Raw, cmp.Diff(mine, *b))
+			t.Errorf("row %d: Inspect(%.120q) differs from the browser:\n%s", row.Row, row.Raw, cmp.Diff(mine, *b))
 		}
 	}
 	if *update && !t.Failed() {
