@@ -44,8 +44,8 @@ var problems = []problem{
 	{errCrossOrigin, http.StatusForbidden, "cross_origin", "Another site sent this request."},
 	{errWrongHost, http.StatusMisdirectedRequest, "wrong_host", "This host is not known by that name."},
 	{inbox.ErrNotFound, http.StatusNotFound, "not_found", "There is nothing at this address."},
-	{host.ErrUnknownServer, http.StatusNotFound, "unknown_server", "There is no such server."},
-	{host.ErrUnknownTool, http.StatusNotFound, "unknown_tool", "The server has no such tool."},
+	{host.ErrNoServer, http.StatusNotFound, "unknown_server", "There is no such server."},
+	{host.ErrNoTool, http.StatusNotFound, "unknown_tool", "The server has no such tool."},
 	{inbox.ErrClosed, http.StatusConflict, "question_closed", "The question is closed."},
 	{inbox.ErrURLChanged, http.StatusConflict, "url_changed", "The address has changed."},
 	{inbox.ErrTooLate, http.StatusConflict, "too_late", "It is too late for that."},
@@ -54,7 +54,10 @@ var problems = []problem{
 	{inbox.ErrCheck, http.StatusUnprocessableEntity, "check_failed", "There is a problem with what was entered."},
 	{inbox.ErrLimit, http.StatusTooManyRequests, "limit", "That is more than this host takes at once."},
 	{inbox.ErrInvalid, http.StatusBadRequest, "bad_request", "The request cannot be read."},
-	{host.ErrUnreachable, http.StatusBadGateway, "unreachable", "The server cannot be reached."},
+	{host.ErrSignIn, http.StatusBadGateway, "sign_in", "The server wants a sign-in."},
+	{host.ErrInvalid, http.StatusBadRequest, "bad_request", "The request cannot be read."},
+	{inbox.ErrOpen, http.StatusConflict, "question_open", "The question has no answer."},
+	{inbox.ErrNotOpened, http.StatusConflict, "not_opened", "The address was not opened."},
 	{context.Canceled, 499, "gone", "The request was given up."},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout, "timeout", "That took too long."},
 }
@@ -78,6 +81,7 @@ func describe(err error) problemJSON {
 		bad      *badRequest
 		tooLarge *http.MaxBytesError
 		check    *checkError
+		away     *host.UnreachableError
 	)
 	switch {
 	case errors.As(err, &bad):
@@ -91,6 +95,11 @@ func describe(err error) problemJSON {
 		return problemJSON{
 			Status: http.StatusUnprocessableEntity, Code: "check_failed", Title: "There is a problem with what was entered.",
 			Detail: check.Error(), Errors: check.errs,
+		}
+	case errors.As(err, &away):
+		return problemJSON{
+			Status: http.StatusBadGateway, Code: "unreachable", Title: "The server cannot be reached.",
+			Detail: away.Error(), Params: map[string]any{"server": away.Server},
 		}
 	}
 	for _, row := range problems {
@@ -107,11 +116,10 @@ func describe(err error) problemJSON {
 // detail adds what the error's type knows beyond its row.
 func (p *problemJSON) detail(err error) {
 	var (
-		closed      *inbox.ClosedError
-		limit       *inbox.LimitError
-		checked     *inbox.CheckError
-		state       *inbox.StateError
-		unreachable *host.UnreachableError
+		closed  *inbox.ClosedError
+		limit   *inbox.LimitError
+		checked *inbox.CheckError
+		state   *inbox.StateError
 	)
 	switch {
 	case errors.As(err, &closed):
@@ -123,8 +131,6 @@ func (p *problemJSON) detail(err error) {
 		p.Errors = checked.Errors
 	case errors.As(err, &state):
 		p.Params = map[string]any{"state": state.State}
-	case errors.As(err, &unreachable):
-		p.Detail = unreachable.Sentence()
 	case errors.Is(err, ErrTokenUsed):
 		p.Detail = ErrTokenUsed.Error()
 	}

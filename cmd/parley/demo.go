@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -10,7 +11,6 @@ import (
 	"path/filepath"
 
 	"github.com/parley-mcp/parley/host"
-	"github.com/parley-mcp/parley/internal/seal"
 	"github.com/parley-mcp/parley/internal/travel"
 )
 
@@ -40,7 +40,7 @@ Examples:
 	},
 }
 
-func runDemo(ctx context.Context, env *environment, common hostFlags, addr string) error {
+func runDemo(ctx context.Context, env *environment, common hostFlags, addr string) (err error) {
 	ln, err := listen(ctx, "--travel-addr", addr)
 	if err != nil {
 		return err
@@ -49,18 +49,18 @@ func runDemo(ctx context.Context, env *environment, common hostFlags, addr strin
 	if err := os.MkdirAll(common.data, 0o700); err != nil {
 		return usageError("choose another directory with --data", "the data directory: %w", err)
 	}
-	// The server's keys outlive the process, or its parked calls would end with it.
-	ring, err := seal.Open(filepath.Join(common.data, "travel-keys.json"))
+	server, err := travel.New(&travel.Options{
+		LogFile: filepath.Join(common.data, "bookings.jsonl"),
+		// The server's keys outlive the process, or its parked calls would end with it.
+		KeysFile: filepath.Join(common.data, "travel-keys.json"),
+	})
 	if err != nil {
-		return usageError("", "the keys of travel: %w", err)
+		return usageError("", "starting travel: %w", err)
 	}
-	server, err := travel.New(&travel.Options{Ring: ring, LogPath: filepath.Join(common.data, "bookings.jsonl")})
-	if err != nil {
-		return fmt.Errorf("starting travel: %w", err)
-	}
+	defer func() { err = errors.Join(err, server.Close()) }()
 	endpoint := "http://" + ln.Addr().String() + "/mcp"
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", server.Handler())
+	mux.Handle("/mcp", server)
 
 	file, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"travel": map[string]any{"url": endpoint}}})
 	if err != nil {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +12,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
@@ -34,7 +34,7 @@ const grace = 10 * time.Second
 
 // runHost runs the host on common.data until ctx ends. The listener comes first:
 // a port that is taken is the most common mistake, and then nothing was touched.
-func runHost(ctx context.Context, env *environment, common hostFlags, servers *host.Servers) (err error) {
+func runHost(ctx context.Context, env *environment, common hostFlags, servers *host.ServersFile) (err error) {
 	ln, err := listen(ctx, "--addr", common.addr)
 	if err != nil {
 		return err
@@ -64,12 +64,18 @@ func runHost(ctx context.Context, env *environment, common hostFlags, servers *h
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
-	in := inbox.New(store, ring, &inbox.Options{Owner: newOwner()})
+	in := inbox.New(store, ring, &inbox.Options{Owner: "data-directory", Log: log})
 	// Sound only under the directory's lock: no other process owns a lease here.
-	if err := in.Recover(ctx); err != nil {
+	if _, err := in.Recover(ctx); err != nil {
 		return fmt.Errorf("recovering the calls of the last run: %w", err)
 	}
-	h := host.New(in, servers, &host.Options{Log: log, Version: version})
+	h, err := host.New(in, servers.Servers, &host.Options{
+		Implementation: &mcp.Implementation{Name: "parley", Title: "Parley", Version: version},
+		Log:            log,
+	})
+	if err != nil {
+		return usageError("", "%w", err)
+	}
 	api := serve.New(h, in, &serve.Options{Local: signIn, Log: log, Version: version})
 
 	running := filepath.Join(common.data, runningFile)
@@ -85,18 +91,6 @@ func runHost(ctx context.Context, env *environment, common hostFlags, servers *h
 	fmt.Fprintf(env.stdout, "Parley is ready. Open this address; it signs in one browser, once:\n\n  %s\n\n", serve.Address(base, signIn.OneTime()))
 	fmt.Fprintf(env.stdout, "Another address: parley address --data %s\nStop: Ctrl-C\n", common.data)
 	return serveUntil(ctx, ln, api.Handler(), h.Run)
-}
-
-// newOwner names this run in claims: a restarted process is another owner, so that
-// nothing it does can be taken for what the one before it did.
-func newOwner() string {
-	var b [8]byte
-	rand.Read(b[:])
-	name, err := os.Hostname()
-	if err != nil {
-		name = "host"
-	}
-	return fmt.Sprintf("%s/%d/%s", name, os.Getpid(), hex.EncodeToString(b[:]))
 }
 
 // serveUntil serves handler on ln and runs work beside it. When ctx ends it stops

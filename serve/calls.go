@@ -1,0 +1,172 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/parley-mcp/parley/form"
+	"github.com/parley-mcp/parley/host"
+	"github.com/parley-mcp/parley/inbox"
+)
+
+const (
+	maxWait  = 60 * time.Second // a long poll is shorter than what proxies cut
+	mostRows = 500              // in one answer: the newest
+)
+
+// readCall reads a call with its questions and draws it.
+func (s *Server) readCall(ctx context.Context, p inbox.Principal, id inbox.CallID) (*callRow, error) {
+	c, questions, err := s.whole(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.callRow(c, questions), nil
+}
+
+// whole reads a call and its questions, oldest first.
+func (s *Server) whole(ctx context.Context, p inbox.Principal, id inbox.CallID) (*inbox.Call, []*inbox.Question, error) {
+	c, err := s.inbox.Call(ctx, p, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	questions, err := s.inbox.Questions(ctx, p, inbox.QuestionFilter{Call: id, Limit: mostRows})
+	slices.Reverse(questions)
+	return c, questions, err
+}
+
+func callID(r *asker) inbox.CallID { return inbox.CallID(r.PathValue("id")) }
+
+// answerCall answers with the call as it is now.
+func (s *Server) answerCall(w http.ResponseWriter, r *asker, status int, id inbox.CallID) error {
+	row, err := s.readCall(r.Context(), r.principal, id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, status, row)
+}
+
+// compose starts a call that the person put together: a tool and its arguments.
+// What a person composes is its own approval.
+func (s *Server) compose(w http.ResponseWriter, r *asker) error {
+	var in struct {
+		Conversation string          `json:"conversation"`
+		Server       string          `json:"server"`
+		Tool         string          `json:"tool"`
+		Input        form.Input      `json:"input"`
+		Arguments    json.RawMessage `json:"arguments"`
+	}
+	if err := readJSON(r.Request, &in); err != nil {
+		return err
+	}
+	if in.Conversation == "" || len(in.Conversation) > 100 {
+		return &badRequest{why: "conversation must be a name of 1 to 100 bytes"}
+	}
+	if (in.Input == nil) == (in.Arguments == nil) {
+		return &badRequest{why: "give input (what was typed) or arguments (JSON), one of the two"}
+	}
+	if in.Input != nil {
+		schema, err := s.arguments(r, in.Server, in.Tool)
+		if err != nil {
+			return err
+		}
+		var errs form.Errors
+		if in.Arguments, errs = schema.Coerce(in.Input); errs != nil {
+			return &checkError{errs: errs}
+		}
+	}
+	// The server judges arguments that came as JSON: the kit's reading of a schema
+	// of any kind is no reason to refuse what the server may take.
+	c, err := s.host.Start(r.Context(), r.principal, host.NewCall{
+		Conversation: in.Conversation, Actor: inbox.Person, Origin: inbox.Origin{Client: "parley", Surface: "chat"},
+		Server: in.Server, Name: in.Tool, Arguments: in.Arguments, Key: r.Header.Get("Idempotency-Key"),
+	})
+	if err != nil {
+		return err
+	}
+	return s.answerCall(w, r, http.StatusCreated, c.ID)
+}
+
+// arguments reads the form of a tool's arguments.
+func (s *Server) arguments(r *asker, server, name string) (*form.Schema, error) {
+	tools, err := s.host.Tools(r.Context(), r.principal, server)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tools {
+		if t.Name == name {
+			return form.ParseArguments(t.InputSchema)
+		}
+	}
+	return nil, host.ErrNoTool
+}
+
+// call answers with the call, after since at once, else when it changes or the time
+// to wait is over.
+func (s *Server) call(w http.ResponseWriter, r *asker) error {
+	query := r.URL.Query()
+	if query.Has("since") {
+		since, err := strconv.ParseInt(query.Get("since"), 10, 64)
+		if err != nil || since < 0 {
+			return &badRequest{why: "since must be the version of a call"}
+		}
+		seconds, err := strconv.ParseFloat(query.Get("wait"), 64)
+		if query.Has("wait") && (err != nil || !(seconds >= 0)) {
+			return &badRequest{why: "wait must be a number of seconds"}
+		}
+		wait := min(time.Duration(min(seconds, maxWait.Seconds())*float64(time.Second)), maxWait)
+		ctx, cancel := context.WithTimeout(r.Context(), wait)
+		defer cancel()
+		_, err = s.inbox.Wait(ctx, r.principal, callID(r), since)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return s.answerCall(w, r, http.StatusOK, callID(r))
+}
+
+func (s *Server) stop(w http.ResponseWriter, r *asker) error {
+	if _, err := s.inbox.Stop(r.Context(), r.principal, callID(r)); err != nil {
+		return err
+	}
+	return s.answerCall(w, r, http.StatusOK, callID(r))
+}
+
+// resolve is the person's decision on a call that nobody knows the end of.
+func (s *Server) resolve(w http.ResponseWriter, r *asker) error {
+	var in struct {
+		How string `json:"how"`
+	}
+	if err := readJSON(r.Request, &in); err != nil {
+		return err
+	}
+	how := inbox.Resolution(in.How)
+	switch how {
+	case inbox.SendAgain, inbox.ItHappened, inbox.GiveUp:
+	default:
+		return &badRequest{why: "how must be send_again, it_happened or give_up"}
+	}
+	c, err := s.inbox.Resolve(r.Context(), r.principal, callID(r), how)
+	if err != nil {
+		return err
+	}
+	return s.answerCall(w, r, http.StatusOK, c.ID)
+}
+
+func (s *Server) runAgain(w http.ResponseWriter, r *asker) error {
+	c, err := s.inbox.RunAgain(r.Context(), r.principal, callID(r))
+	if err != nil {
+		return err
+	}
+	return s.answerCall(w, r, http.StatusCreated, c.ID)
+}
+
+func (s *Server) declineRest(w http.ResponseWriter, r *asker) error {
+	if _, err := s.inbox.DeclineRest(r.Context(), r.principal, callID(r), "chat"); err != nil {
+		return err
+	}
+	return s.answerCall(w, r, http.StatusOK, callID(r))
+}

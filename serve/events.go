@@ -1,0 +1,177 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/parley-mcp/parley/inbox"
+)
+
+const (
+	keepAlive   = 15 * time.Second // a comment, so that nothing in between takes the stream for dead
+	writeTime   = 30 * time.Second // a reader that takes nothing for so long is gone
+	eventsBatch = 200
+)
+
+// events streams what changes for the principal (HTML Standard, "Server-sent events").
+//
+// The number of an event is its place in the principal's sequence, so a reader that
+// comes back with the last one that it saw misses nothing. The rows are read anew
+// when the event is sent: they may be newer than the event, never older.
+func (s *Server) events(w http.ResponseWriter, r *asker) error {
+	after, fresh, err := cursor(r.Request)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	// Subscribed before the first look: what happens in between is a hint, not a gap.
+	hints, err := s.inbox.Subscribe(ctx, r.principal)
+	if err != nil {
+		return err
+	}
+	last, err := s.inbox.LastEvent(ctx, r.principal)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	out := &stream{w: w, ctl: http.NewResponseController(w)}
+	if fresh {
+		after = last
+		out.send(last, "hello", map[string]int64{"seq": last})
+	} else {
+		out.retry()
+	}
+	tick := time.NewTicker(keepAlive)
+	defer tick.Stop()
+	for out.err == nil {
+		if after, err = s.sendEvents(ctx, out, r.principal, after); err != nil {
+			if ctx.Err() == nil {
+				s.log.ErrorContext(ctx, "an event stream ended", "err", err)
+			}
+			return nil // the headers are out: the reader comes back with its cursor
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case _, ok := <-hints:
+			if !ok {
+				hints = nil // polling goes on with the ticker
+			}
+		case <-tick.C:
+			out.comment()
+		}
+	}
+	return nil
+}
+
+// cursor reads where the stream begins: after the last event that the reader saw.
+func cursor(r *http.Request) (after int64, fresh bool, err error) {
+	text := r.Header.Get("Last-Event-ID")
+	if text == "" {
+		text = r.URL.Query().Get("after")
+	}
+	if text == "" {
+		return 0, true, nil
+	}
+	after, err = strconv.ParseInt(text, 10, 64)
+	if err != nil || after < 0 {
+		return 0, false, &badRequest{why: "the cursor is not the number of an event"}
+	}
+	return after, false, nil
+}
+
+// sendEvents sends all events after the given number, and returns the last one.
+func (s *Server) sendEvents(ctx context.Context, out *stream, p inbox.Principal, after int64) (int64, error) {
+	for out.err == nil {
+		events, err := s.inbox.Events(ctx, p, after, eventsBatch)
+		if errors.Is(err, inbox.ErrReset) {
+			last, err := s.inbox.LastEvent(ctx, p)
+			if err != nil {
+				return after, err
+			}
+			out.send(last, "reset", map[string]int64{"seq": last})
+			return last, nil
+		}
+		if err != nil || len(events) == 0 {
+			return after, err
+		}
+		for _, e := range latest(events) {
+			row, err := s.eventRow(ctx, p, e)
+			switch {
+			case errors.Is(err, inbox.ErrNotFound): // erased since
+			case err != nil:
+				return after, err
+			default:
+				out.send(e.Seq, string(e.Kind), row)
+			}
+			after = e.Seq
+		}
+	}
+	return after, nil
+}
+
+// latest drops all but the last event of each row: the row is sent whole.
+func latest(events []inbox.Event) []inbox.Event {
+	newest := map[string]int64{}
+	for _, e := range events {
+		newest[string(e.Kind)+e.ID] = e.Seq
+	}
+	kept := events[:0]
+	for _, e := range events {
+		if newest[string(e.Kind)+e.ID] == e.Seq {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+func (s *Server) eventRow(ctx context.Context, p inbox.Principal, e inbox.Event) (any, error) {
+	switch e.Kind {
+	case inbox.CallEvent:
+		return s.readCall(ctx, p, inbox.CallID(e.ID))
+	case inbox.QuestionEvent:
+		return s.readQuestion(ctx, p, inbox.QuestionID(e.ID))
+	}
+	return nil, fmt.Errorf("event %d is of the unknown kind %q", e.Seq, e.Kind)
+}
+
+// A stream writes one event stream. The first error sticks: the reader is gone.
+type stream struct {
+	w   http.ResponseWriter
+	ctl *http.ResponseController
+	err error
+}
+
+func (o *stream) send(id int64, event string, data any) {
+	b, err := json.Marshal(data)
+	if err != nil {
+		o.err = err
+		return
+	}
+	o.write(fmt.Sprintf("id: %d\nevent: %s\nretry: 2000\ndata: %s\n\n", id, event, b))
+}
+
+func (o *stream) comment() { o.write(": still here\n\n") }
+func (o *stream) retry()   { o.write("retry: 2000\n\n") }
+
+func (o *stream) write(text string) {
+	if o.err != nil {
+		return
+	}
+	// A writer without deadlines (a test's recorder) simply has none.
+	if err := o.ctl.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		o.err = err
+		return
+	}
+	if _, o.err = o.w.Write([]byte(text)); o.err == nil {
+		o.err = o.ctl.Flush()
+	}
+}

@@ -1,0 +1,225 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/parley-mcp/parley/form"
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/link"
+)
+
+// signedInPage is how sure this surface is of the person.
+const signedInPage = "signed-in page"
+
+func questionID(r *asker) inbox.QuestionID { return inbox.QuestionID(r.PathValue("id")) }
+
+// readQuestion reads a question with the call around it and draws it.
+func (s *Server) readQuestion(ctx context.Context, p inbox.Principal, id inbox.QuestionID) (*questionRow, error) {
+	q, err := s.inbox.Question(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	c, questions, err := s.whole(ctx, p, q.Call)
+	if err != nil {
+		return nil, err
+	}
+	return s.questionRow(q, c, inRound(questions, q.Round)), nil
+}
+
+func inRound(questions []*inbox.Question, round int) (n int) {
+	for _, q := range questions {
+		if q.Round == round {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *Server) answerQuestion(w http.ResponseWriter, r *asker, id inbox.QuestionID) error {
+	row, err := s.readQuestion(r.Context(), r.principal, id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, row)
+}
+
+func (s *Server) question(w http.ResponseWriter, r *asker) error {
+	return s.answerQuestion(w, r, questionID(r))
+}
+
+// schema reads the form of a question that is to be filled in.
+func (s *Server) schema(r *asker) (*inbox.Question, *form.Schema, error) {
+	q, err := s.inbox.Question(r.Context(), r.principal, questionID(r))
+	if err != nil {
+		return nil, nil, err
+	}
+	if q.Mode != inbox.Form {
+		return nil, nil, &badRequest{why: "the question has no form"}
+	}
+	schema, err := q.Schema()
+	if err != nil {
+		return nil, nil, &badRequest{why: "the form of the question cannot be read: it can be declined or cancelled"}
+	}
+	return q, schema, nil
+}
+
+// check is the review step: the exact values that Send would send, or what is wrong.
+func (s *Server) check(w http.ResponseWriter, r *asker) error {
+	var in struct {
+		Input form.Input `json:"input"`
+	}
+	if err := readJSON(r.Request, &in); err != nil {
+		return err
+	}
+	q, schema, err := s.schema(r)
+	if err != nil {
+		return err
+	}
+	content, errs := schema.Coerce(in.Input)
+	if errs != nil {
+		return &checkError{errs: errs}
+	}
+	rows, omitted := review(schema, content, q.Suggested)
+	return writeJSON(w, http.StatusOK, map[string]any{
+		"content": json.RawMessage(content), "review": rows, "omitted": omitted,
+	})
+}
+
+// answer gives the person's answer. Of two answers one wins; the other is told what
+// closed the question.
+func (s *Server) answer(w http.ResponseWriter, r *asker) error {
+	var in struct {
+		Action  inbox.Action    `json:"action"`
+		Input   form.Input      `json:"input"`
+		Content json.RawMessage `json:"content"`
+		Via     string          `json:"via"`
+	}
+	if err := readJSON(r.Request, &in); err != nil {
+		return err
+	}
+	switch in.Action {
+	case inbox.Accept, inbox.Decline, inbox.Cancel:
+	default:
+		return &badRequest{why: "action must be accept, decline or cancel"}
+	}
+	switch in.Via {
+	case "":
+		in.Via = "api"
+	case "chat", "inbox", "terminal", "api":
+	default:
+		return &badRequest{why: "via must be chat, inbox, terminal or api"}
+	}
+	a := inbox.Answer{Action: in.Action, Via: in.Via, Assurance: signedInPage, Key: r.Header.Get("Idempotency-Key")}
+	if in.Action == inbox.Accept {
+		if in.Input != nil && in.Content != nil {
+			return &badRequest{why: "give input (what was typed) or content (JSON), not both"}
+		}
+		a.Content = in.Content
+		if in.Input != nil {
+			_, schema, err := s.schema(r)
+			if err != nil {
+				return err
+			}
+			content, errs := schema.Coerce(in.Input)
+			if errs != nil {
+				return &checkError{errs: errs}
+			}
+			a.Content = content
+		}
+	}
+	if _, err := s.inbox.Answer(r.Context(), r.principal, questionID(r), a); err != nil {
+		return err
+	}
+	return s.answerQuestion(w, r, questionID(r))
+}
+
+// takeBack opens an answered question again, as long as nothing was sent.
+func (s *Server) takeBack(w http.ResponseWriter, r *asker) error {
+	if _, err := s.inbox.TakeBack(r.Context(), r.principal, questionID(r)); err != nil {
+		return err
+	}
+	return s.answerQuestion(w, r, questionID(r))
+}
+
+// open records the person's consent to go to exactly the address that was shown.
+func (s *Server) open(w http.ResponseWriter, r *asker) error {
+	var in struct {
+		URLSHA256 string `json:"url_sha256"`
+	}
+	if err := readJSON(r.Request, &in); err != nil {
+		return err
+	}
+	q, err := s.inbox.Question(r.Context(), r.principal, questionID(r))
+	if err != nil {
+		return err
+	}
+	if q.Mode != inbox.URL {
+		return &badRequest{why: "the question has no address to open"}
+	}
+	// What was shown is the canonical form; what is agreed to is the address that it
+	// was made from. A fresh link that comes in between fails the second test.
+	report := s.inspect(q)
+	if report.Verdict == link.Refuse {
+		return &badRequest{why: "this address is never opened: it can be declined or cancelled"}
+	}
+	if digest(report.Href) != in.URLSHA256 {
+		return inbox.ErrURLChanged
+	}
+	if _, err := s.inbox.Open(r.Context(), r.principal, q.ID, digest(q.URL)); err != nil {
+		return err
+	}
+	return s.answerQuestion(w, r, questionID(r))
+}
+
+// questions lists the newest questions, or those that are open.
+func (s *Server) questions(w http.ResponseWriter, r *asker) error {
+	query := inbox.QuestionFilter{Limit: mostRows}
+	switch state := r.URL.Query().Get("state"); state {
+	case "":
+	case "open":
+		query.States = []inbox.QuestionState{inbox.Open, inbox.Opened}
+	default:
+		return &badRequest{why: "state must be open, or be left out"}
+	}
+	rows, err := s.listQuestions(r.Context(), r.principal, query)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, map[string]any{"questions": rows})
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// listQuestions draws questions, reading each call once.
+func (s *Server) listQuestions(ctx context.Context, p inbox.Principal, filter inbox.QuestionFilter) ([]*questionRow, error) {
+	list, err := s.inbox.Questions(ctx, p, filter)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(list) // oldest first: it waits longest
+	type around struct {
+		call      *inbox.Call
+		questions []*inbox.Question
+	}
+	calls := map[inbox.CallID]around{}
+	rows := []*questionRow{}
+	for _, q := range list {
+		a, ok := calls[q.Call]
+		if !ok {
+			if a.call, a.questions, err = s.whole(ctx, p, q.Call); err != nil {
+				return nil, err
+			}
+			calls[q.Call] = a
+		}
+		rows = append(rows, s.questionRow(q, a.call, inRound(a.questions, q.Round)))
+	}
+	return rows, nil
+}

@@ -1,0 +1,208 @@
+package serve
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/parley-mcp/parley/form"
+	"github.com/parley-mcp/parley/host"
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/plain"
+	"github.com/parley-mcp/parley/link"
+)
+
+// maxMessage bounds a server's message, in code points; the card folds long ones.
+const maxMessage = 20_000
+
+// A callRow is a call as pages see it. The request state is not in it: it never
+// leaves the host.
+type callRow struct {
+	ID           inbox.CallID       `json:"id"`
+	Seq          int64              `json:"seq"`
+	Version      int64              `json:"version"`
+	Conversation string             `json:"conversation"`
+	Server       string             `json:"server"`
+	ServerLocal  bool               `json:"server_local"`
+	Method       string             `json:"method"`
+	Name         string             `json:"name"`
+	Title        string             `json:"title"`
+	Arguments    json.RawMessage    `json:"arguments"`
+	State        inbox.CallState    `json:"state"`
+	Reason       string             `json:"reason,omitempty"`
+	Text         string             `json:"text"`
+	Round        int                `json:"round"`
+	Held         bool               `json:"held"`
+	CreatedAt    *time.Time         `json:"created_at"`
+	UpdatedAt    *time.Time         `json:"updated_at"`
+	EndedAt      *time.Time         `json:"ended_at"`
+	ExpiresAt    *time.Time         `json:"expires_at"`
+	Result       json.RawMessage    `json:"result"`
+	Error        json.RawMessage    `json:"error"`
+	Replaces     inbox.CallID       `json:"replaces,omitempty"`
+	ReplacedBy   inbox.CallID       `json:"replaced_by,omitempty"`
+	Questions    []inbox.QuestionID `json:"questions"`
+	Can          callCan            `json:"can"`
+}
+
+// callCan says which buttons make sense now.
+type callCan struct {
+	Stop        bool `json:"stop"`
+	Resolve     bool `json:"resolve"`
+	RunAgain    bool `json:"run_again"`
+	DeclineRest bool `json:"decline_rest"`
+}
+
+// A questionRow is a question as pages draw it.
+type questionRow struct {
+	ID            inbox.QuestionID    `json:"id"`
+	Seq           int64               `json:"seq"`
+	Version       int64               `json:"version"`
+	Call          inbox.CallID        `json:"call"`
+	Conversation  string              `json:"conversation"`
+	Server        string              `json:"server"`
+	ServerLocal   bool                `json:"server_local"`
+	ServerAddress string              `json:"server_address"`
+	Tool          string              `json:"tool"`
+	Mode          inbox.Mode          `json:"mode"`
+	Message       string              `json:"message"`
+	Findings      []string            `json:"message_findings"`
+	View          *form.View          `json:"view"`
+	Refused       string              `json:"refused,omitempty"`
+	URL           *link.Report        `json:"url"`
+	State         inbox.QuestionState `json:"state"`
+	Round         int                 `json:"round"`
+	Position      int                 `json:"position"` // from 1
+	Of            int                 `json:"of"`
+	Held          bool                `json:"held"`
+	Suggested     form.Input          `json:"suggested"`
+	Note          string              `json:"note,omitempty"`
+	Answer        *answerRow          `json:"answer"`
+	ClosedBy      inbox.Closer        `json:"closed_by,omitempty"`
+	CanTakeBack   bool                `json:"can_take_back"`
+	CreatedAt     *time.Time          `json:"created_at"`
+	ExpiresAt     *time.Time          `json:"expires_at"`
+}
+
+// An answerRow is what the person did. Content is for programs; people see Review.
+type answerRow struct {
+	Action  inbox.Action    `json:"action"`
+	Content json.RawMessage `json:"content"`
+	Review  []reviewRow     `json:"review"`
+	Omitted []omittedRow    `json:"omitted"`
+	At      *time.Time      `json:"at"`
+	Via     string          `json:"via"`
+}
+
+func when(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// callRow draws a call. Questions are those of the call, in any order.
+func (s *Server) callRow(c *inbox.Call, questions []*inbox.Question) *callRow {
+	at := s.place(c.Principal, c.Server)
+	row := &callRow{
+		ID: c.ID, Seq: c.Seq, Version: c.Version, Conversation: c.Conversation,
+		Server: c.Server, ServerLocal: at.Local,
+		Method: c.Method, Name: plain.Line(c.Name, 300), Title: plain.Line(c.Name, 300),
+		Arguments: c.Arguments,
+		State:     c.State, Reason: c.Reason, Text: host.Explain(c, at.Name), Round: c.Round, Held: c.Held,
+		CreatedAt: when(c.Created), UpdatedAt: when(c.Updated), EndedAt: when(c.Ended), ExpiresAt: when(c.ExpiresAt),
+		Replaces: c.Replaces, ReplacedBy: c.ReplacedBy,
+		Questions: []inbox.QuestionID{},
+	}
+	if c.IsError {
+		row.Error = c.Result
+	} else {
+		row.Result = c.Result
+	}
+	open := 0
+	for _, q := range questions {
+		row.Questions = append(row.Questions, q.ID)
+		if !q.State.Closed() {
+			open++
+		}
+	}
+	row.Can = callCan{
+		Stop:        !c.State.Ended(),
+		Resolve:     c.State == inbox.Uncertain,
+		RunAgain:    canRunAgain(c),
+		DeclineRest: open > 1 || open == 1 && len(questions) > 1 && c.State == inbox.Waiting,
+	}
+	return row
+}
+
+// questionRow draws a question of call c; of is how many its round has.
+func (s *Server) questionRow(q *inbox.Question, c *inbox.Call, of int) *questionRow {
+	at := s.place(q.Principal, q.Server)
+	row := &questionRow{
+		ID: q.ID, Seq: q.Seq, Version: q.Version, Call: q.Call, Conversation: q.Conversation,
+		Server: q.Server, ServerLocal: at.Local, ServerAddress: at.Address,
+		Tool: plain.Line(c.Name, 300), Mode: q.Mode, State: q.State,
+		Round: q.Round, Position: q.Position + 1, Of: of, Held: c.Held,
+		Note: q.Note, ClosedBy: q.ClosedBy, CanTakeBack: c.CanTakeBack(q),
+		CreatedAt: when(q.Created), ExpiresAt: when(q.ExpiresAt),
+	}
+	message, found := plain.Text(q.Message, maxMessage)
+	row.Message, row.Findings = message, []string{}
+	if found.Any() {
+		row.Findings = append(row.Findings, found.String())
+	}
+	var schema *form.Schema
+	if q.Mode == inbox.URL {
+		row.URL = s.inspect(q)
+	} else {
+		var err error
+		if schema, err = q.Schema(); err != nil {
+			row.Refused = plain.Line(err.Error(), 500)
+		} else {
+			row.View = schema.View()
+			row.Suggested = input(schema, q.Suggested)
+		}
+	}
+	if a := q.Answer; a != nil {
+		row.Answer = &answerRow{Action: a.Action, Content: a.Content, At: when(a.At), Via: a.Via, Review: []reviewRow{}, Omitted: []omittedRow{}}
+		if schema != nil && a.Action == inbox.Accept {
+			row.Answer.Review, row.Answer.Omitted = review(schema, a.Content, q.Suggested)
+		}
+	}
+	return row
+}
+
+// place is what the servers file says of a server; of one that was removed from it
+// only the id is known.
+func (s *Server) place(p inbox.Principal, id string) host.Status {
+	for _, st := range s.host.Servers(p) {
+		if st.ID == id {
+			return st
+		}
+	}
+	return host.Status{ID: id, Name: id}
+}
+
+// inspect says what the address of a url question really is, seen from its server.
+func (s *Server) inspect(q *inbox.Question) *link.Report {
+	at := s.place(q.Principal, q.Server)
+	opts := &link.Options{ServerDomain: at.Domain, ServerLocal: at.Local}
+	for _, st := range s.host.Servers(q.Principal) {
+		if st.Domain != "" {
+			opts.Known = append(opts.Known, st.Domain)
+		}
+	}
+	return link.Inspect(q.URL, opts)
+}
+
+// canRunAgain is for calls that came to nothing: one that is done is composed anew.
+func canRunAgain(c *inbox.Call) bool {
+	if c.ReplacedBy != "" {
+		return false
+	}
+	switch c.State {
+	case inbox.Blocked, inbox.Failed, inbox.Stopped, inbox.CallExpired, inbox.Interrupted, inbox.Lapsed:
+		return true
+	}
+	return false
+}
