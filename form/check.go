@@ -43,6 +43,8 @@ type checker struct {
 	sc   scanner
 	seen set
 	errs Errors
+	// once refuses repeated items also where the schema does not.
+	once bool
 }
 
 func (c *checker) add(e Error) {
@@ -337,7 +339,7 @@ func (c *checker) items(f *Field) error {
 			bad = true
 			continue
 		}
-		if f.UniqueItems {
+		if f.UniqueItems || c.once {
 			twice = twice || slices.Contains(seen, i)
 			if !twice {
 				seen = append(seen, i)
@@ -398,12 +400,13 @@ func typeFits(types []string, n *node) bool {
 	return false
 }
 
-// legalDefault is true when a default could be sent as it is.
+// legalDefault is true when a default is legal and an untouched control would
+// send it: boxes are ticked once.
 func (s *Schema) legalDefault(f *Field) bool {
 	if kindOf(f.Default[0]) == jNumber && len(f.Default) > maxTyped {
 		return false // an untouched control must be able to send it
 	}
-	c := checker{s: s, sc: scanner{b: f.Default}}
+	c := checker{s: s, sc: scanner{b: f.Default}, once: true}
 	err := c.value(f)
 	return err == nil && len(c.errs) == 0
 }

@@ -157,10 +157,6 @@ func (s *Schema) coerceChoices(f *Field, e Entry) (json.RawMessage, *Error) {
 	if e.empty {
 		vals = []string{""}
 	}
-	if len(vals) > len(f.Options) {
-		err := f.fail(CodeNotAnOption, nil)
-		return nil, &err
-	}
 	ticked := make([]bool, len(f.Options))
 	n := 0
 	for _, v := range vals {

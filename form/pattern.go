@@ -32,8 +32,9 @@ func compilePattern(p string) (*regexp.Regexp, int) {
 	return re, len(prog.Inst)
 }
 
-// ecmaSpace is what \s means in ECMA-262 (WhiteSpace and LineTerminator).
-const ecmaSpace = `\t\n\x{b}\f\r\p{Z}\x{feff}`
+// ecmaSpace is what \s means in ECMA-262 (WhiteSpace and LineTerminator). A
+// class stands at both ends, so that a hyphen beside it makes no range.
+const ecmaSpace = `\p{Z}\t\n\x{b}\f\r\x{feff}\p{Z}`
 
 // translate rewrites what the two dialects write or mean differently, and
 // refuses what RE2 would take for something else.
@@ -68,7 +69,17 @@ func translate(p string) (string, bool) {
 		case c == '\\' && i+1 < len(p):
 			i++
 			switch e := p[i]; e {
+			case 'x':
+				if strings.HasPrefix(p[i:], "x{") {
+					return "", false
+				}
+				b.WriteString(`\x`)
 			case 'u':
+				if code, _, ok := strings.Cut(p[i+1:], "}"); ok && len(code) > 1 && code[0] == '{' {
+					b.WriteString(`\x` + code + `}`)
+					i += len(code) + 1
+					continue
+				}
 				r, ok := hex4([]byte(p[i-1:]))
 				if !ok || 0xD800 <= r && r <= 0xDFFF {
 					return "", false

@@ -3,6 +3,7 @@ package form
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,6 +29,24 @@ func (l layers) text(key string) string {
 		}
 	}
 	return ""
+}
+
+// conflict is true when two layers give a keyword that only one can win, and
+// give it differently.
+func (s *Schema) conflict(l layers) bool {
+	for _, key := range [...]string{"type", "format", "pattern", "enum", "const", "items", "multipleOf"} {
+		var first *node
+		for _, n := range l {
+			switch v := n.get(key); {
+			case v == nil:
+			case first == nil:
+				first = v
+			case string(s.raw[first.off:first.end]) != string(s.raw[v.off:v.end]):
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // resolve follows a local reference (RFC 6901 in a URI fragment). It never
@@ -232,6 +251,9 @@ func (s *Schema) fill(f *Field, n *node, left *budget) string {
 			return "it uses " + key + ", which a form cannot show"
 		}
 	}
+	if s.conflict(l) {
+		return "it combines several descriptions"
+	}
 
 	typ, problem := s.fieldType(f, l, isOptions)
 	if problem != "" {
@@ -253,6 +275,11 @@ func (s *Schema) fill(f *Field, n *node, left *budget) string {
 	switch {
 	case isOptions:
 		found, problem = s.options(opts, typ, &f.Nullable)
+		if e := l.get("enum"); e != nil { // both hold
+			found = slices.DeleteFunc(found, func(o Option) bool {
+				return !slices.ContainsFunc(e.items, func(n *node) bool { return n.str == o.Value })
+			})
+		}
 	case l.get("enum") != nil:
 		found, problem = s.enumOptions(l, typ, &f.Nullable)
 	case l.get("const") != nil:
@@ -386,7 +413,7 @@ func (s *Schema) readPlain(f *Field, l layers, typ string, left *budget) {
 		f.Format = ""
 	case "string":
 		f.Kind = Text
-		f.MinLength, f.MaxLength = count(l.get("minLength")), count(l.get("maxLength"))
+		f.MinLength, f.MaxLength = l.most("minLength"), l.least("maxLength")
 		f.explicitEmpty = f.MinLength != nil && *f.MinLength == 0
 		f.Pattern = l.text("pattern")
 		if f.Pattern != "" && left.patterns > 0 {
@@ -400,10 +427,10 @@ func (s *Schema) readPlain(f *Field, l layers, typ string, left *budget) {
 			f.Kind = Integer
 		}
 		f.Format = ""
-		f.Minimum, f.min = number(l.get("minimum"))
-		f.Maximum, f.max = number(l.get("maximum"))
-		f.ExclusiveMinimum, f.xmin = number(l.get("exclusiveMinimum"))
-		f.ExclusiveMaximum, f.xmax = number(l.get("exclusiveMaximum"))
+		f.Minimum, f.min = l.bound("minimum", 1)
+		f.Maximum, f.max = l.bound("maximum", -1)
+		f.ExclusiveMinimum, f.xmin = l.bound("exclusiveMinimum", 1)
+		f.ExclusiveMaximum, f.xmax = l.bound("exclusiveMaximum", -1)
 		// Draft 4: a boolean that turns minimum into an exclusive bound.
 		if x := l.get("exclusiveMinimum"); x != nil && x.str == "true" {
 			f.ExclusiveMinimum, f.xmin = f.Minimum, f.min
@@ -411,7 +438,7 @@ func (s *Schema) readPlain(f *Field, l layers, typ string, left *budget) {
 		if x := l.get("exclusiveMaximum"); x != nil && x.str == "true" {
 			f.ExclusiveMaximum, f.xmax = f.Maximum, f.max
 		}
-		f.MultipleOf, f.step = number(l.get("multipleOf"))
+		f.MultipleOf, f.step = l.bound("multipleOf", 1)
 		if f.step.set && (f.step.zero || f.step.neg) {
 			f.MultipleOf, f.step = "", bound{}
 		}
@@ -434,15 +461,43 @@ func count(n *node) *int {
 	return &v
 }
 
-func number(n *node) (json.Number, bound) {
-	if n == nil || n.kind != jNumber {
-		return "", bound{}
+// most and least give the tightest of the layers' bounds.
+func (l layers) most(key string) *int {
+	var out *int
+	for _, n := range l {
+		if v := count(n.get(key)); v != nil && (out == nil || *v > *out) {
+			out = v
+		}
 	}
-	return json.Number(n.str), bound{true, parseDecimal(n.str)}
+	return out
+}
+
+func (l layers) least(key string) *int {
+	var out *int
+	for _, n := range l {
+		if v := count(n.get(key)); v != nil && (out == nil || *v < *out) {
+			out = v
+		}
+	}
+	return out
+}
+
+// bound gives the highest number of the layers, or with sign -1 the lowest.
+func (l layers) bound(key string, sign int) (lit json.Number, b bound) {
+	for _, n := range l {
+		v := n.get(key)
+		if v == nil || v.kind != jNumber {
+			continue
+		}
+		if d := parseDecimal(v.str); !b.set || d.cmp(b.decimal) == sign {
+			lit, b = json.Number(v.str), bound{true, d}
+		}
+	}
+	return lit, b
 }
 
 func (s *Schema) readArray(f *Field, l layers) string {
-	f.MinItems, f.MaxItems = count(l.get("minItems")), count(l.get("maxItems"))
+	f.MinItems, f.MaxItems = l.most("minItems"), l.least("maxItems")
 	if u := l.get("uniqueItems"); u != nil && u.str == "true" && u.kind == jBool {
 		f.UniqueItems = true
 	}
