@@ -154,6 +154,13 @@ func reduce(fields []field) ([]field, error) {
 			reduced = append(reduced, boolean)
 		}
 	}
+	names := make(map[string]bool, len(reduced))
+	for _, f := range reduced {
+		if names[f.name] {
+			return nil, fmt.Errorf("%q is the name of two fields in MCP 2025-06-18", f.name)
+		}
+		names[f.name] = true
+	}
 	return reduced, nil
 }
 
@@ -211,7 +218,8 @@ func expand(fields []field, answer map[string]json.RawMessage) error {
 				return fmt.Errorf("%q is not true or false", name)
 			}
 		}
-		if given || f.required {
+		// Nothing at all: the default of the list counts, if it has one.
+		if given || f.required && f.fallback == nil {
 			text, err := json.Marshal(chosen)
 			if err != nil {
 				return err

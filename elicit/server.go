@@ -119,6 +119,7 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 		return nil, fmt.Errorf("elicit: %w", err)
 	}
 	server.AddSendingMiddleware(exactSchema)
+	server.AddReceivingMiddleware(exactOutput)
 	return s, nil
 }
 
@@ -166,6 +167,7 @@ func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Co
 		})
 		switch outcome := outcome.(type) {
 		case final:
+			keepOutput(ctx, out)
 			return &mcp.CallToolResult{Content: outcome.content}, out, nil
 		case asks:
 			result, err := s.inputRequired(r, bound, outcome)

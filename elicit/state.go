@@ -3,6 +3,7 @@ package elicit
 import (
 	"encoding/base64"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/parley-mcp/parley/internal/seal"
@@ -44,11 +45,11 @@ func sealState(ring *seal.Ring, b binding, state requestState) (string, error) {
 // openState reads a request state, which is hostile until it has opened. All
 // failures look the same.
 func openState(ring *seal.Ring, b binding, text string, limit int, now time.Time) (continuation, bool) {
-	if len(text) > limit {
+	// One state has one spelling: the decoder would skip line breaks and, unless
+	// it is strict, ignore the spare bits of the last character.
+	if len(text) > limit || strings.ContainsAny(text, "\r\n") {
 		return continuation{}, false
 	}
-	// Strict: without it the spare bits of the last character could be changed,
-	// and one state would have several spellings.
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil {
 		return continuation{}, false

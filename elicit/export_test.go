@@ -1,0 +1,15 @@
+package elicit
+
+import (
+	"net/http"
+	"time"
+)
+
+// SetNow gives the server another clock.
+func (s *Server) SetNow(now func() time.Time) { s.now = now }
+
+// NewHeartbeat returns a heartbeat and its end.
+func NewHeartbeat(w http.ResponseWriter) (http.ResponseWriter, func()) {
+	h := newHeartbeat(w)
+	return h, h.end
+}
