@@ -73,6 +73,9 @@ type Field struct {
 	DefaultUsable bool
 	// Problem says why the field is Unsupported.
 	Problem string
+	// Pointer and Offset are where the property stands in the schema.
+	Pointer string
+	Offset  int
 
 	re       *regexp.Regexp
 	reCost   int

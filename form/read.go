@@ -5,136 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
-
-// Layers are schemas that hold together: a property, what its $ref names, the
-// one member of its allOf, the one branch of its anyOf that is not null. The
-// first layer is the property itself and wins where only one value counts.
-type layers []*node
-
-func (l layers) get(key string) *node {
-	for _, n := range l {
-		if v := n.get(key); v != nil {
-			return v
-		}
-	}
-	return nil
-}
-
-func (l layers) text(key string) string {
-	for _, n := range l {
-		if v := n.get(key); v != nil && v.kind == jString {
-			return v.str
-		}
-	}
-	return ""
-}
-
-// conflict is true when two layers give a keyword that only one can win, and
-// give it differently.
-func (s *Schema) conflict(l layers) bool {
-	for _, key := range [...]string{"type", "format", "pattern", "enum", "const", "items", "multipleOf"} {
-		var first *node
-		for _, n := range l {
-			switch v := n.get(key); {
-			case v == nil:
-			case first == nil:
-				first = v
-			case string(s.raw[first.off:first.end]) != string(s.raw[v.off:v.end]):
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// resolve follows a local reference (RFC 6901 in a URI fragment). It never
-// leaves the document.
-func (s *Schema) resolve(ref string) *node {
-	if ref == "#" {
-		return s.root
-	}
-	rest, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return nil
-	}
-	n := s.root
-	for part := range strings.SplitSeq(rest, "/") {
-		part = percentDecode(part)
-		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
-		switch n.kind {
-		case jObject:
-			n = n.get(part)
-		case jArray:
-			i, err := strconv.Atoi(part)
-			if err != nil || i < 0 || i >= len(n.items) {
-				return nil
-			}
-			n = n.items[i]
-		default:
-			return nil
-		}
-		if n == nil {
-			return nil
-		}
-	}
-	return n
-}
-
-func percentDecode(s string) string {
-	if !strings.Contains(s, "%") {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if v, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(v))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-// expand follows $ref and an allOf of one. It gives a reason when it cannot.
-func (s *Schema) expand(n *node) (layers, string) {
-	var l layers
-	for range maxRefs {
-		if n.kind != jObject {
-			return l, "its description is not an object"
-		}
-		for _, seen := range l {
-			if seen == n {
-				return l, "it refers to itself"
-			}
-		}
-		l = append(l, n)
-		ref, all := n.get("$ref"), n.get("allOf")
-		switch {
-		case ref != nil && all != nil:
-			return l, "it combines several descriptions"
-		case ref != nil:
-			if ref.kind != jString {
-				return l, "its reference cannot be followed"
-			}
-			if n = s.resolve(ref.str); n == nil {
-				return l, "its reference leads nowhere in this form"
-			}
-		case all != nil:
-			if all.kind != jArray || len(all.items) != 1 {
-				return l, "it combines several descriptions"
-			}
-			n = all.items[0]
-		default:
-			return l, ""
-		}
-	}
-	return l, "its references go too deep"
-}
 
 // Keywords that restrict an answer in ways that no control can show.
 var restricting = []string{
@@ -143,7 +14,7 @@ var restricting = []string{
 }
 
 func (s *Schema) readField(name string, n *node, left *budget) Field {
-	f := Field{Name: name}
+	f := Field{Name: name, Pointer: join("properties", name), Offset: n.off}
 	problem := s.fill(&f, n, left)
 	if problem == "" && len(f.Options) > left.options {
 		problem = "it has too many choices"
@@ -161,23 +32,6 @@ func (s *Schema) readField(name string, n *node, left *budget) Field {
 		f.DefaultUsable = f.Kind != Unsupported && s.legalDefault(&f)
 	}
 	return f
-}
-
-func (f *Field) indexOptions() {
-	if len(f.Options) == 0 {
-		return
-	}
-	f.byValue = make(map[string]int, len(f.Options))
-	for i := len(f.Options) - 1; i >= 0; i-- {
-		o := &f.Options[i]
-		f.byValue[o.Value] = i
-		if kindOf(o.Raw[0]) == jNumber {
-			if f.byNumber == nil {
-				f.byNumber = map[string]int{}
-			}
-			f.byNumber[parseDecimal(o.Value).canonical()] = i
-		}
-	}
 }
 
 // fill reads one property and gives the reason when it cannot be drawn.
@@ -364,47 +218,6 @@ func (s *Schema) inferType(l layers, isOptions bool) (string, string) {
 	return "", "it has no type"
 }
 
-// constType reads the type off the choices, where all are of one.
-func (s *Schema) constType(l layers, isOptions bool) (string, string) {
-	var vals []*node
-	switch e := l.get("enum"); {
-	case isOptions:
-		for _, key := range [...]string{"oneOf", "anyOf"} {
-			alt := l.get(key)
-			if alt == nil {
-				continue
-			}
-			for _, item := range alt.items {
-				il, _ := s.expand(item)
-				if c := il.get("const"); c != nil {
-					vals = append(vals, c)
-				} else if e := il.get("enum"); e != nil {
-					vals = append(vals, e.items...)
-				}
-			}
-		}
-	case e != nil:
-		vals = e.items
-	default:
-		vals = []*node{l.get("const")}
-	}
-	typ := ""
-	for _, v := range vals {
-		t := map[byte]string{jString: "string", jNumber: "number", jBool: "boolean"}[v.kind]
-		switch {
-		case v.kind == jNull:
-		case t == "" || typ != "" && t != typ:
-			return "", "its choices are of several kinds"
-		default:
-			typ = t
-		}
-	}
-	if typ == "" {
-		return "", "it offers no choice that could be sent"
-	}
-	return typ, ""
-}
-
 func (s *Schema) readPlain(f *Field, l layers, typ string, left *budget) {
 	f.Format = l.text("format")
 	switch typ {
@@ -459,41 +272,6 @@ func count(n *node) *int {
 		v, _ = strconv.Atoi(d.integer())
 	}
 	return &v
-}
-
-// most and least give the tightest of the layers' bounds.
-func (l layers) most(key string) *int {
-	var out *int
-	for _, n := range l {
-		if v := count(n.get(key)); v != nil && (out == nil || *v > *out) {
-			out = v
-		}
-	}
-	return out
-}
-
-func (l layers) least(key string) *int {
-	var out *int
-	for _, n := range l {
-		if v := count(n.get(key)); v != nil && (out == nil || *v < *out) {
-			out = v
-		}
-	}
-	return out
-}
-
-// bound gives the highest number of the layers, or with sign -1 the lowest.
-func (l layers) bound(key string, sign int) (lit json.Number, b bound) {
-	for _, n := range l {
-		v := n.get(key)
-		if v == nil || v.kind != jNumber {
-			continue
-		}
-		if d := parseDecimal(v.str); !b.set || d.cmp(b.decimal) == sign {
-			lit, b = json.Number(v.str), bound{true, d}
-		}
-	}
-	return lit, b
 }
 
 func (s *Schema) readArray(f *Field, l layers) string {
@@ -554,93 +332,4 @@ func (s *Schema) readArray(f *Field, l layers) string {
 	}
 	f.Kind, f.Options = Choices, opts
 	return checkOptions(opts)
-}
-
-// options reads the branches of oneOf or anyOf. A branch is a const with a
-// title, or an enum.
-func (s *Schema) options(branches []*node, typ string, null *bool) ([]Option, string) {
-	var out []Option
-	for _, b := range branches {
-		l, problem := s.expand(b)
-		if problem != "" {
-			return nil, problem
-		}
-		var o []Option
-		switch {
-		case l.get("const") != nil:
-			o, problem = s.option(l.get("const"), l.text("title"), l.text("description"), typ, null)
-		case l.get("enum") != nil:
-			o, problem = s.enumOptions(l, typ, null)
-		default:
-			problem = "it can be of several kinds"
-		}
-		if problem != "" {
-			return nil, problem
-		}
-		out = append(out, o...)
-	}
-	return out, ""
-}
-
-// enumOptions reads enum, with enumNames of whatever length.
-func (s *Schema) enumOptions(l layers, typ string, null *bool) ([]Option, string) {
-	enum := l.get("enum")
-	if enum.kind != jArray {
-		return nil, "its choices cannot be read"
-	}
-	titles := l.get("enumNames")
-	out := make([]Option, 0, len(enum.items))
-	for i, v := range enum.items {
-		title := ""
-		if titles != nil && titles.kind == jArray && i < len(titles.items) && titles.items[i].kind == jString {
-			title = titles.items[i].str
-		}
-		o, problem := s.option(v, title, "", typ, null)
-		if problem != "" {
-			return nil, problem
-		}
-		out = append(out, o...)
-	}
-	return out, ""
-}
-
-// option reads one value. One that the type rules out is no option: none of
-// its answers could be legal.
-func (s *Schema) option(v *node, title, description, typ string, null *bool) ([]Option, string) {
-	o := Option{Title: title, Description: description, Raw: json.RawMessage(s.raw[v.off:v.end])}
-	switch v.kind {
-	case jNull:
-		*null = true
-		return nil, ""
-	case jString:
-		if typ != "string" {
-			return nil, ""
-		}
-	case jNumber:
-		d := parseDecimal(v.str)
-		if typ != "number" && typ != "integer" || typ == "integer" && !d.integral() || !d.finite() {
-			return nil, ""
-		}
-	case jBool:
-		if typ != "boolean" {
-			return nil, ""
-		}
-		if title == "" {
-			o.Title = map[string]string{"true": "Yes", "false": "No"}[v.str]
-		}
-	default:
-		return nil, "its choices are not plain values"
-	}
-	o.Value = v.str
-	if o.Title == "" {
-		o.Title = o.Value
-	}
-	return []Option{o}, ""
-}
-
-func checkOptions(opts []Option) string {
-	if len(opts) == 0 {
-		return "it offers no choice that could be sent"
-	}
-	return ""
 }

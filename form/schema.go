@@ -202,7 +202,7 @@ func (s *Schema) read() error {
 		switch {
 		case declared[name]:
 		case s.arguments && len(s.fields) < MaxFields:
-			s.fields = append(s.fields, Field{Name: name, Kind: JSON, Required: true})
+			s.fields = append(s.fields, Field{Name: name, Kind: JSON, Required: true, Pointer: join("properties", name)})
 		default:
 			s.undeclared = append(s.undeclared, name)
 		}
