@@ -141,6 +141,7 @@ var en = {
   "page.menu": "Menu",
   "page.new": "New conversation",
   "page.conversations": "Conversations",
+  "page.conversations.older": "Older",
   "page.conversations.none": "None yet. A conversation begins with the first tool that you run.",
   "page.servers": "Servers",
   "page.untitled": "Untitled conversation",
@@ -154,7 +155,8 @@ var en = {
   "server.note": "Note",
   "chat.empty": "Run a tool",
   "chat.empty.text": "The tool’s server may ask you something on the way. Its questions appear here, and nothing is sent before you say so.",
-  "picker.title": "Next call",
+  "picker.title": "Pick a tool",
+  "picker.another": "Run another tool",
   "picker.no-model": "No model is connected: pick a tool and fill in its arguments yourself.",
   "picker.no-servers": "No servers. Add one to the servers file and start Parley again.",
   "picker.server": "Server",
@@ -164,7 +166,7 @@ var en = {
   "picker.retry": "Try again",
   "picker.find": "Find a tool",
   "picker.tools": "Tools of {server}",
-  "picker.changed": "changed",
+  "picker.changed": "Changed since you last saw it",
   "picker.on": "on {server}",
   "picker.no-arguments": "This tool takes no arguments.",
   "picker.run": "Run {tool}",
@@ -404,8 +406,9 @@ function show(value) {
 function has(key) {
   return Object.hasOwn(en, key);
 }
-var moments = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" });
-var times = new Intl.DateTimeFormat(language, { timeStyle: "short" });
+var locale = navigator.language?.toLowerCase().split("-")[0] === language.split("-")[0] ? navigator.language : language;
+var moments = new Intl.DateTimeFormat(locale, { dateStyle: "long", timeStyle: "short" });
+var times = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
 function when(rfc3339) {
   if (!rfc3339) return "";
   const date = new Date(rfc3339);
@@ -781,6 +784,7 @@ var Store = class {
       const response = await this.api.request("GET", "/v1/events", { headers, signal: cut.signal });
       if (!response.ok) throw new Problem(response.status, {});
       if (!response.body) throw new Unreachable();
+      if (this.#loaded && this.#lastId) this.#set("live");
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       for (; ; ) {
         const { done, value } = await reader.read();
@@ -968,7 +972,7 @@ var CallView = class {
   constructor(id, host) {
     this.#id = id;
     this.#host = host;
-    this.node = el("article", { class: "call", "aria-labelledby": this.#headingId, "data-call": id }, this.#action, this.#questions, this.#progress, this.#outcome);
+    this.node = el("article", { class: "call", "aria-labelledby": this.#headingId, "data-call": id }, this.#action, this.#questions, this.#outcome, this.#progress);
   }
   /** update draws what changed. It runs inside the caller's keepFocus. */
   update() {
@@ -1022,14 +1026,15 @@ var CallView = class {
     const can = call.can ?? {};
     const buttons = [];
     if (can.decline_rest && open > 0) buttons.push(this.#button("decline-rest", t("call.decline-rest"), () => this.#post("decline-rest")));
-    if (can.stop) buttons.push(this.#button("stop", t("call.stop"), () => this.#post("stop")));
+    if (can.stop && !can.resolve) buttons.push(this.#button("stop", t("call.stop"), () => this.#post("stop")));
     if (can.run_again && call.state !== "uncertain") buttons.push(this.#button("run-again", t("call.run-again"), () => this.#runAgain(), hasEnded(call) && call.state !== "done" ? "primary" : ""));
     const tone = tones[call.state] ?? "quiet";
     return el(
       "div",
       { class: `state ${tone}`, "data-part": "state", "data-state": call.state },
       el("p", { class: "title" }, el("span", { class: "mark", "aria-hidden": "true" }), el("strong", null, this.#title(call, open))),
-      el("p", null, foreign("span", call.text || this.#sentence(call, open))),
+      // The answer above says more than "it has answered".
+      call.state === "done" && call.result ? null : el("p", null, foreign("span", call.text || this.#sentence(call, open))),
       can.resolve ? this.#resolve(call) : null,
       this.#notice ? el("p", { class: "notice bad", role: "alert" }, this.#notice) : null,
       buttons.length > 0 ? el("div", { class: "actions" }, buttons) : null,
@@ -1332,8 +1337,9 @@ var ChoiceControl = class {
   #filtered() {
     const id = uid("filter");
     const status = el("p", { class: "hint", role: "status" });
-    const list2 = el("div", { class: "options scroll" }, this.#rows.map((row2) => row2.node));
-    const total = this.#rows.length;
+    const rows2 = this.#rows.filter((row2) => row2.option !== noAnswer);
+    const list2 = el("div", { class: "options scroll" }, rows2.map((row2) => row2.node));
+    const total = rows2.length;
     let timer2 = 0;
     const box = el("input", {
       type: "text",
@@ -1344,7 +1350,7 @@ var ChoiceControl = class {
         input: () => {
           const words = fold(box.value).split(/\s+/).filter(Boolean);
           let shown = 0;
-          for (const row2 of this.#rows) {
+          for (const row2 of rows2) {
             const fits = row2.input.checked || words.every((word) => row2.text.includes(word));
             row2.node.hidden = !fits;
             if (fits) shown++;
@@ -1361,7 +1367,7 @@ var ChoiceControl = class {
       }
     });
     status.textContent = t("choice.shown", { n: total, total });
-    return [el("div", { class: "filter" }, el("label", { for: id }, t("choice.filter")), box, status), list2];
+    return [el("div", { class: "filter" }, el("label", { for: id }, t("choice.filter")), box, status), this.#rows.filter((row2) => !rows2.includes(row2)).map((row2) => row2.node), list2];
   }
   value() {
     const chosen = this.#rows.filter((row2) => row2.input.checked);
@@ -1446,15 +1452,15 @@ function zones() {
 // src/form/date.ts
 var partKeys = { day: "date.day", month: "date.month", year: "date.year" };
 function partOrder() {
-  const parts2 = new Intl.DateTimeFormat(navigator.language || language, { year: "numeric", month: "numeric", day: "numeric", calendar: "iso8601" }).formatToParts(0).map((part) => part.type).filter((type) => type in partKeys);
+  const parts2 = new Intl.DateTimeFormat(navigator.language || locale, { year: "numeric", month: "numeric", day: "numeric", calendar: "gregory" }).formatToParts(0).map((part) => part.type).filter((type) => type in partKeys);
   return parts2.length === 3 ? parts2 : ["day", "month", "year"];
 }
 function monthNumber(text2) {
   if (/^\d{1,2}$/.test(text2)) return Number(text2);
   const wanted = text2.toLocaleLowerCase().replace(/\.$/, "");
   if ([...wanted].length < 3) return null;
-  for (const locale of [navigator.language || language, language, "en"]) {
-    const names = new Intl.DateTimeFormat(locale, { month: "long", timeZone: "UTC" });
+  for (const one of [navigator.language || locale, locale, "en"]) {
+    const names = new Intl.DateTimeFormat(one, { month: "long", timeZone: "UTC" });
     for (let month = 0; month < 12; month++) {
       if (names.format(Date.UTC(2e3, month, 1)).toLocaleLowerCase().startsWith(wanted)) return month + 1;
     }
@@ -1747,7 +1753,7 @@ var TextControl = class {
     if (field.empty_allowed && field.required) {
       const id = uid("empty");
       this.#empty = el("input", { type: "checkbox", id, on: { change: setting.changed } });
-      this.#emptyRow = el("div", { class: "option", hidden: true }, this.#empty, el("label", { for: id }, t("field.send-empty")));
+      this.#emptyRow = el("div", { class: "option quiet", hidden: true }, this.#empty, el("label", { for: id }, t("field.send-empty")));
     }
     this.#group = new Group(field, setting, { fieldset: false, described: () => one, invalid: () => one }, input, this.#count, this.#spoken, this.#emptyRow);
     this.node = this.#group.node;
@@ -1945,7 +1951,7 @@ function stopNotice(reason) {
 
 // src/chat/picker.ts
 var Picker = class {
-  node = el("section", { class: "picker", "aria-labelledby": "picker-title" });
+  node = el("section", { class: "picker", "aria-label": t("picker.title") });
   #options;
   #tools = /* @__PURE__ */ new Map();
   #server = "";
@@ -1956,11 +1962,18 @@ var Picker = class {
   #notice = "";
   #attempt = { payload: "", key: "" };
   #shape = "";
+  #open = true;
+  #first = true;
   constructor(options) {
     this.#options = options;
   }
-  /** update draws what changed; call it inside keepFocus. */
-  update() {
+  /** fold hides the picker behind a button, as long as nothing is picked. */
+  fold() {
+    if (!this.#tool) this.#open = false;
+  }
+  /** update draws what changed; call it inside keepFocus. first says that the conversation is empty. */
+  update(first = this.#first) {
+    this.#first = first;
     const { servers } = this.#options.store;
     if (!servers.some((server) => server.id === this.#server)) {
       this.#server = servers[0]?.id ?? "";
@@ -1968,11 +1981,22 @@ var Picker = class {
     }
     if (this.#server) this.#load(this.#server);
     const tools = this.#tools.get(this.#server);
-    const shape = JSON.stringify([servers, this.#server, tools, this.#tool?.name, this.#busy, this.#notice, this.#options.store.loaded]);
+    const shape = JSON.stringify([servers, this.#server, tools, this.#tool?.name, this.#busy, this.#notice, this.#open, first, this.#options.store.loaded]);
     if (shape === this.#shape) return;
     this.#shape = shape;
-    fill(this.node, el("h2", { id: "picker-title", tabIndex: -1 }, t("picker.title")), this.#body(servers, tools));
+    this.node.classList.toggle("folded", !this.#open);
+    if (!this.#open) {
+      fill(this.node, el("button", { type: "button", id: "another", "data-action": "another", on: { click: () => this.#unfold() } }, t("picker.another")));
+      return;
+    }
+    fill(this.node, el("h2", { id: "picker-title", tabIndex: -1 }, t(first ? "picker.title" : "picker.another")), this.#body(servers, tools));
     if (!this.#tool) this.#narrow();
+  }
+  #unfold() {
+    this.#open = true;
+    this.#redraw();
+    this.node.querySelector("h2")?.focus({ preventScroll: true });
+    this.node.scrollIntoView({ block: "nearest" });
   }
   #redraw() {
     keepFocus(this.#options.root, () => this.update());
@@ -2062,9 +2086,9 @@ var Picker = class {
             "button",
             { type: "button", id, "aria-describedby": tool.description ? `${id}-about` : void 0, on: { click: () => this.#choose(tool) } },
             el("span", { class: "tool-title" }, bdi(tool.title || tool.name)),
-            titled ? el("code", { class: "value", dir: "ltr" }, tool.name) : null,
-            tool.changed ? el("span", { class: "badge" }, t("picker.changed")) : null
+            titled ? [" ", el("code", { class: "value", dir: "ltr" }, tool.name)] : null
           ),
+          tool.changed ? el("p", { class: "badge" }, t("picker.changed")) : null,
           tool.description ? el("p", { class: "foreign about", dir: "auto", id: `${id}-about` }, tool.description) : null
         );
       })),
@@ -2141,6 +2165,7 @@ var Picker = class {
       this.#tool = null;
       this.#form = null;
       this.#filter = "";
+      this.#open = false;
       this.#options.store.takeCall(call);
       this.#options.ran(call);
     } catch (error) {
@@ -2158,10 +2183,10 @@ var Picker = class {
 var base_default = '/* What all roots share: tokens, text, buttons, inputs. Integrators set --parley-*. */\n:host {\n	--_ink: var(--parley-ink, light-dark(#1b2026, #e7e9ec));\n	--_quiet: var(--parley-quiet, light-dark(#56606b, #a3acb5));\n	--_paper: var(--parley-paper, light-dark(#ffffff, #1b1f24));\n	--_ground: var(--parley-ground, light-dark(#f6f6f3, #121518));\n	--_line: var(--parley-line, light-dark(#d9dbde, #373e46));\n	--_edge: var(--parley-edge, light-dark(#7b858f, #7f8a95));\n	--_accent: var(--parley-accent, light-dark(#0a5f73, #6fc7da));\n	--_on-accent: var(--parley-on-accent, light-dark(#ffffff, #06222a));\n	--_tint: var(--parley-tint, light-dark(#e8f1f3, #1d2c31));\n	--_ask: var(--parley-ask, light-dark(#8a5a00, #e5b656));\n	--_ask-tint: var(--parley-ask-tint, light-dark(#fdf8ec, #221e15));\n	--_bad: var(--parley-bad, light-dark(#b0231b, #ff948a));\n	--_bad-tint: var(--parley-bad-tint, light-dark(#fdf1f0, #2b1a19));\n	--_good: var(--parley-good, light-dark(#1b6e3c, #7ad3a0));\n	--_radius: var(--parley-radius, 10px);\n	--_mono: ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace;\n	display: block;\n	color: var(--_ink);\n	font-family: var(--parley-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif);\n	font-size: 1rem;\n	line-height: 1.5;\n}\n:host([hidden]), [hidden] { display: none !important }\n*, ::before, ::after { box-sizing: border-box }\nh1, h2, h3, h4, p, ul, dl, dd, fieldset, pre, figure { margin: 0; padding: 0; border: 0 }\nfieldset { min-inline-size: 0 }\nh1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em }\nh2 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600 }\nh3 { font-size: 1.125rem; line-height: 1.35; font-weight: 650 }\nh4 { font-size: 1rem; line-height: 1.4; font-weight: 650 }\np, li, dt, dd, label, legend, code, pre, summary, h1, h2, h3, h4, button, .foreign { overflow-wrap: anywhere }\n.foreign { white-space: pre-wrap; unicode-bidi: isolate }\n.quiet, .hint, .time { color: var(--_quiet) }\n.hint, .time { font-size: .9375rem }\n.eyebrow { font-size: .8125rem; font-weight: 600; letter-spacing: .02em; color: var(--_quiet) }\n.away {\n	position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden;\n	clip-path: inset(50%); white-space: nowrap;\n}\na { color: var(--_accent); text-underline-offset: .15em }\ncode, pre, .code { font-family: var(--_mono); font-size: .875em }\ncode.value { color: var(--_quiet) }\npre {\n	white-space: pre-wrap; padding: .75rem; border: 1px solid var(--_line); border-radius: 6px;\n	background: var(--_ground); max-block-size: 24rem; overflow: auto;\n}\n\nbutton, a.button {\n	font: inherit; font-weight: 550; color: var(--_ink); background: var(--_paper); text-decoration: none; text-align: center;\n	border: 1px solid var(--_edge); border-radius: 7px; padding: .4375rem .875rem; min-block-size: 2.5rem; cursor: pointer;\n}\nbutton:hover, a.button:hover { border-color: var(--_ink); background: var(--_ground) }\nbutton.primary { color: var(--_on-accent); background: var(--_accent); border-color: var(--_accent) }\nbutton.primary:hover { background: color-mix(in oklab, var(--_accent) 86%, var(--_ink)) }\nbutton[aria-disabled="true"] { opacity: .65; cursor: progress }\nbutton.link {\n	font-weight: inherit; color: var(--_accent); background: none; border: 0; padding: 0; min-block-size: 1.5rem;\n	text-decoration: underline; text-underline-offset: .15em; text-align: start;\n}\n:focus-visible { outline: 3px solid var(--_accent); outline-offset: 2px; border-radius: 4px }\n[tabindex="-1"]:focus-visible { outline-offset: 4px }\n.actions { display: flex; flex-wrap: wrap; gap: .625rem; align-items: center }\n\ninput[type="text"], input[type="search"], textarea, select {\n	font: inherit; color: var(--_ink); background: var(--_paper); border: 1px solid var(--_edge); border-radius: 6px;\n	padding: .4375rem .625rem; inline-size: 100%; min-block-size: 2.5rem;\n}\ntextarea { resize: vertical; display: block }\ntextarea.code { font-family: var(--_mono); font-size: .875rem }\ninput[type="radio"], input[type="checkbox"] { inline-size: 1.25rem; block-size: 1.25rem; margin: 0; accent-color: var(--_accent); flex: none }\n\n.notice, .warning, .note {\n	padding: .625rem .875rem; border-radius: 6px; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); background: var(--_paper);\n}\n.notice.bad, .warning { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.rows { display: grid; gap: .5rem }\n.rows > div { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: .125rem 1rem }\n.rows dt { color: var(--_quiet) }\n.rows .from { display: block; font-size: .875rem; color: var(--_quiet); font-style: italic }\n@media (max-width: 30rem) {\n	.rows > div { grid-template-columns: 1fr }\n}\ndetails > summary { cursor: pointer; min-block-size: 1.5rem; inline-size: fit-content }\ndetails[open] > summary { margin-block-end: .5rem }\n@media (forced-colors: active) {\n	button.primary { forced-color-adjust: none; color: HighlightText; background: Highlight; border-color: Highlight }\n	.notice, .warning, .note { border-inline-start-color: CanvasText }\n}\n';
 
 // src/form/form.css
-var form_default = '/* Fields of a form. */\n.form { display: grid; gap: 1.375rem }\n.field { display: grid; gap: .375rem }\nfieldset.field { display: block }\nfieldset.field > * + * { margin-block-start: .375rem }\n.field > .label, .field legend { font-weight: 600 }\n.field legend { padding: 0 }\n.optional { font-weight: 400; color: var(--_quiet) }\n.hint.mark { font-style: italic }\n.field .error { color: var(--_bad); font-weight: 600 }\n.failed { border-inline-start: 4px solid var(--_bad); padding-inline-start: .875rem }\n.failed input[type="text"][aria-invalid="true"], .failed textarea[aria-invalid="true"] { border-color: var(--_bad); border-width: 2px }\ninput.short { max-inline-size: 12rem }\n\n.options { display: grid; gap: .125rem }\n.options.scroll { max-block-size: 18rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 6px; padding: .375rem .625rem; background: var(--_paper) }\n.option { display: flex; gap: .625rem; align-items: flex-start; padding-block: .3125rem; min-block-size: 2rem }\n.option input { margin-block-start: .125rem }\n.option label { flex: 1; min-inline-size: 0 }\n.option-hint { display: block; color: var(--_quiet); font-size: .9375rem }\n.filter { display: grid; gap: .25rem; margin-block-end: .5rem; max-inline-size: 22rem }\n.filter label { font-size: .9375rem }\n\n.parts { display: flex; flex-wrap: wrap; gap: .75rem 1rem }\n.part { display: grid; gap: .25rem }\n.part.wide { flex: 1; min-inline-size: 12rem }\n.part label { font-size: .9375rem }\ninput.w2 { inline-size: 4rem } input.w3 { inline-size: 7.5rem } input.w4 { inline-size: 5.5rem } input.w5 { inline-size: 7rem }\n.echo { font-variant-numeric: tabular-nums }\n.twice:empty { display: none }\n\n.summary { border: 2px solid var(--_bad); border-radius: 6px; padding: .875rem 1rem; background: var(--_bad-tint) }\n.summary ul { padding-inline-start: 1.25rem; margin-block-start: .375rem }\n.summary a { color: var(--_bad); font-weight: 600 }\n.unsupported, .left-out { color: var(--_quiet) }\n.left-out ul { padding-inline-start: 1.25rem }\n';
+var form_default = '/* Fields of a form. */\n.form { display: grid; gap: 1.375rem }\n.field { display: grid; gap: .375rem }\nfieldset.field { display: block }\nfieldset.field > * + * { margin-block-start: .375rem }\n.field > .label, .field legend { font-weight: 600 }\n.field legend { padding: 0 }\n.optional { font-weight: 400; color: var(--_quiet) }\n.hint.mark { font-style: italic }\n.field .error { color: var(--_bad); font-weight: 600 }\n.failed { border-inline-start: 4px solid var(--_bad); padding-inline-start: .875rem }\n.failed input[type="text"][aria-invalid="true"], .failed textarea[aria-invalid="true"] { border-color: var(--_bad); border-width: 2px }\ninput.short { max-inline-size: 12rem }\n\n.options { display: grid; gap: .125rem }\n.options.scroll { max-block-size: 18rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 6px; padding: .375rem .625rem; background: var(--_paper) }\n.option { display: flex; gap: .625rem; align-items: flex-start; padding-block: .3125rem; min-block-size: 2rem }\n.option input { margin-block-start: .125rem }\n.option label { flex: 1; min-inline-size: 0 }\n.option-hint { display: block; color: var(--_quiet); font-size: .9375rem }\n.filter { display: grid; gap: .25rem; margin-block-end: .5rem; max-inline-size: 22rem }\n.filter label { font-size: .9375rem }\n\n.parts { display: flex; flex-wrap: wrap; gap: .75rem 1rem }\n.parts + .parts, fieldset .twice { margin-block-start: .75rem !important }\n.part { display: grid; gap: .25rem }\n.part.wide { flex: 1; min-inline-size: 12rem }\n.part label { font-size: .9375rem }\ninput.w2 { inline-size: 4rem } input.w3 { inline-size: 7.5rem } input.w4 { inline-size: 5.5rem } input.w5 { inline-size: 7rem }\n.echo { font-variant-numeric: tabular-nums }\n.twice:empty { display: none }\n\n.summary { border: 2px solid var(--_bad); border-radius: 6px; padding: .875rem 1rem; background: var(--_bad-tint) }\n.summary ul { padding-inline-start: 1.25rem; margin-block-start: .375rem }\n.summary a { color: var(--_bad); font-weight: 600 }\n.unsupported, .left-out { color: var(--_quiet) }\n.left-out ul { padding-inline-start: 1.25rem }\n';
 
 // src/chat/chat.css
-var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 8.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.servers { display: grid; gap: .375rem }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.about { color: var(--_quiet) }\n.badge { font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n.inbox { display: grid; gap: 1.25rem }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { color: var(--_quiet); font-size: .9375rem }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.state .mark { forced-color-adjust: none; background: CanvasText; border-color: CanvasText }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
+var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n[data-state="done"].state { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }\n[data-state="done"].state .actions { margin: 0 }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 9.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.picker.folded { padding: 0; border: 0; background: none; justify-items: start }\nfieldset.servers { display: grid; gap: .375rem }\nlegend { padding: 0 }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.about { color: var(--_quiet) }\n\n.badge { inline-size: fit-content; font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n.inbox { display: grid; gap: 1.25rem }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { color: var(--_quiet); font-size: .9375rem }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.state .mark { forced-color-adjust: none; background: CanvasText; border-color: CanvasText }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
 
 // src/chat/chat.ts
 var ParleyChat = class extends HTMLElement {
@@ -2173,6 +2198,7 @@ var ParleyChat = class extends HTMLElement {
   #leave = [];
   #calls = /* @__PURE__ */ new Map();
   #picker = null;
+  #folded = false;
   #timeline = el("div", { class: "timeline" });
   #empty = el("div", { class: "empty" });
   constructor() {
@@ -2217,6 +2243,7 @@ var ParleyChat = class extends HTMLElement {
     if (!this.isConnected || before === after) return;
     this.disconnectedCallback();
     this.#calls.clear();
+    this.#folded = false;
     fill(this.#timeline);
     this.connectedCallback();
   }
@@ -2245,7 +2272,11 @@ var ParleyChat = class extends HTMLElement {
       if (calls.length === 0 && this.#empty.childElementCount === 0) {
         append(this.#empty, [el("h1", null, t("chat.empty")), el("p", null, t("chat.empty.text"))]);
       }
-      this.#picker?.update();
+      if (calls.length > 0 && !this.#folded) {
+        this.#folded = true;
+        this.#picker?.fold();
+      }
+      this.#picker?.update(calls.length === 0);
     });
   }
 };
@@ -2606,7 +2637,7 @@ var ParleyQuestion = class extends HTMLElement {
     const kind = open ? "open" : "record";
     return el(
       "section",
-      { class: `card ${kind} ${question.mode}`, "aria-labelledby": this.#headingId, "data-question": question.id, "data-state": question.state },
+      { class: `card ${kind} asks-${question.mode}`, "aria-labelledby": this.#headingId, "data-question": question.id, "data-state": question.state },
       el(
         "header",
         null,
@@ -2750,7 +2781,7 @@ var ParleyQuestion = class extends HTMLElement {
   #urlBody(question) {
     const link = question.url;
     const openable = canOpen(question);
-    if (!link || !openable) return [address(question), el("p", { class: "warning", "data-part": "stopped" }, t("link.never")), this.#otherActions(question)];
+    if (!link || !openable) return [address(question), el("p", { "data-part": "stopped" }, t("link.never")), this.#otherActions(question)];
     if (this.#digest?.href !== link.href) {
       const href = link.href ?? "";
       this.#digest = null;
@@ -2993,6 +3024,7 @@ async function exchange(once) {
 var app_default = ':host { min-block-size: 100dvh; background: var(--_ground); display: flex; flex-direction: column }\nheader { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem; padding: .625rem 1.25rem; background: var(--_paper); border-block-end: 1px solid var(--_line) }\n.brand { display: flex; align-items: center; gap: .5rem; font-weight: 700; font-size: 1.125rem; letter-spacing: -.01em; color: inherit; text-decoration: none; min-block-size: 1.5rem }\n.logo { inline-size: 1.25rem; block-size: 1.25rem; border-radius: 50% 50% 50% 3px; background: var(--_accent); position: relative }\n.logo::after { content: ""; position: absolute; inset: .375rem; border-radius: 50%; background: var(--_paper) }\n.space { flex: 1 }\n.who { font-size: .875rem }\n.waiting { font-size: .9375rem; padding: .25rem .625rem; border-radius: 999px; border: 1px solid transparent; color: var(--_quiet); text-decoration: none; min-block-size: 1.5rem }\n.waiting.some { color: var(--_ask); border-color: currentColor; font-weight: 600; background: var(--_ask-tint) }\n.waiting:hover, .waiting[aria-current] { text-decoration: underline; text-underline-offset: .2em }\n.menu { display: none; min-block-size: 2.25rem; padding-block: .25rem }\n.banner { padding: .5rem 1.25rem; text-align: center; font-weight: 600; color: var(--_bad); background: var(--_bad-tint); border-block-end: 1px solid var(--_line); position: sticky; inset-block-start: 0; z-index: 1 }\n.columns { flex: 1; display: grid; grid-template-columns: 17rem minmax(0, 1fr) }\naside { padding: 1.25rem; border-inline-end: 1px solid var(--_line); display: grid; gap: 1.5rem; align-content: start }\naside h2 { font-size: .8125rem; letter-spacing: .02em; color: var(--_quiet); margin-block-end: .5rem }\naside ul { list-style: none; display: grid; gap: .25rem }\naside nav a { display: grid; padding: .4375rem .625rem; margin-inline: -.625rem; border-radius: 7px; color: inherit; text-decoration: none; font-size: .9375rem }\naside nav a:hover { background: var(--_paper) }\naside nav a[aria-current] { background: var(--_paper); box-shadow: inset 3px 0 var(--_accent) }\naside nav .title { font-weight: 550; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }\naside nav .quiet { font-size: .875rem }\naside nav strong { color: var(--_ask) }\naside .servers { gap: .875rem; font-size: .9375rem }\n.status { color: var(--_quiet); font-size: .875rem }\n.status::before { content: "● "; font-size: .625rem; vertical-align: .1em }\n.status.connected::before { color: var(--_good) }\n.status.failed::before { content: "■ "; color: var(--_bad) }\n.status.idle::before { content: "○ " }\n.address { font-size: .875rem }\n.bad-text { color: var(--_bad); font-size: .875rem }\naside details { font-size: .875rem; color: var(--_quiet) }\naside .rows > div { grid-template-columns: 1fr }\nmain { inline-size: 100%; max-inline-size: 50rem; margin-inline: auto; padding: 1.75rem 1.5rem 4rem }\nmain:focus-visible { outline: none }\n.signed-out { display: grid; gap: 1rem; max-inline-size: 36rem; padding-block: 2rem }\n@media (max-width: 54rem) {\n	.columns { display: block }\n	.menu { display: block }\n	.who { display: none }\n	aside { display: none; border-inline-end: 0; border-block-end: 1px solid var(--_line); background: var(--_paper) }\n	aside.open { display: grid }\n}\n@media (max-width: 30rem) {\n	header { padding-inline: .875rem; gap: .5rem }\n	main { padding: 1.25rem .875rem 3rem }\n	.waiting { padding-inline: .5rem }\n}\n@media (forced-colors: active) {\n	.logo { forced-color-adjust: none; background: CanvasText }\n	.waiting.some { border-color: LinkText }\n	aside nav a[aria-current] { outline: 2px solid Highlight }\n}\n';
 
 // src/page/app.ts
+var recent = 8;
 var ParleyApp = class extends HTMLElement {
   #root = shadow(this, base_default, app_default);
   #store = new Store("", token);
@@ -3178,7 +3210,7 @@ var ParleyApp = class extends HTMLElement {
         "nav",
         { "aria-labelledby": "conversations" },
         el("h2", { id: "conversations" }, t("page.conversations")),
-        store.conversations.length === 0 ? el("p", { class: "quiet" }, t("page.conversations.none")) : el("ul", { role: "list" }, store.conversations.slice(0, 30).map((one) => el("li", null, this.#conversation(one, one.id === current))))
+        store.conversations.length === 0 ? el("p", { class: "quiet" }, t("page.conversations.none")) : this.#conversations(store.conversations, current)
       ),
       el(
         "section",
@@ -3187,6 +3219,11 @@ var ParleyApp = class extends HTMLElement {
         store.servers.length === 0 ? el("p", { class: "quiet" }, store.loaded ? t("picker.no-servers") : t("loading")) : el("ul", { role: "list", class: "servers" }, store.servers.map((server) => el("li", { "data-server": server.id }, this.#server(server))))
       )
     ];
+  }
+  #conversations(all, current) {
+    const list2 = (some) => el("ul", { role: "list" }, some.map((one) => el("li", null, this.#conversation(one, one.id === current))));
+    const older = all.slice(recent);
+    return [list2(all.slice(0, recent)), older.length === 0 ? null : el("details", { open: older.some((one) => one.id === current || one.open_questions > 0) }, el("summary", { id: "older" }, t("page.conversations.older")), list2(older))];
   }
   #conversation(one, current) {
     const search = `?c=${encodeURIComponent(one.id)}`;

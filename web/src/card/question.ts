@@ -135,7 +135,7 @@ export class ParleyQuestion extends HTMLElement {
 	#card(question: Question): HTMLElement {
 		const open = isOpen(question)
 		const kind = open ? 'open' : 'record'
-		return el('section', { class: `card ${kind} ${question.mode}`, 'aria-labelledby': this.#headingId, 'data-question': question.id, 'data-state': question.state },
+		return el('section', { class: `card ${kind} asks-${question.mode}`, 'aria-labelledby': this.#headingId, 'data-question': question.id, 'data-state': question.state },
 			el('header', null,
 				el('p', { class: 'eyebrow' }, t(question.mode === 'url' ? 'card.kind.url' : 'card.kind.form'), count(question) ? [' · ', count(question)] : null),
 				heading(question, this.#headingId)),
@@ -257,7 +257,7 @@ export class ParleyQuestion extends HTMLElement {
 	#urlBody(question: Question): Child {
 		const link = question.url
 		const openable = canOpen(question)
-		if (!link || !openable) return [address(question), el('p', { class: 'warning', 'data-part': 'stopped' }, t('link.never')), this.#otherActions(question)]
+		if (!link || !openable) return [address(question), el('p', { 'data-part': 'stopped' }, t('link.never')), this.#otherActions(question)]
 		if (this.#digest?.href !== link.href) {
 			const href = link.href ?? ''
 			this.#digest = null

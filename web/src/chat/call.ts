@@ -42,7 +42,7 @@ export class CallView {
 	constructor(id: string, host: CallHost) {
 		this.#id = id
 		this.#host = host
-		this.node = el('article', { class: 'call', 'aria-labelledby': this.#headingId, 'data-call': id }, this.#action, this.#questions, this.#progress, this.#outcome)
+		this.node = el('article', { class: 'call', 'aria-labelledby': this.#headingId, 'data-call': id }, this.#action, this.#questions, this.#outcome, this.#progress)
 	}
 
 	/** update draws what changed. It runs inside the caller's keepFocus. */
@@ -97,12 +97,13 @@ export class CallView {
 		const can = call.can ?? {}
 		const buttons: Child[] = []
 		if (can.decline_rest && open > 0) buttons.push(this.#button('decline-rest', t('call.decline-rest'), () => this.#post('decline-rest')))
-		if (can.stop) buttons.push(this.#button('stop', t('call.stop'), () => this.#post('stop')))
+		if (can.stop && !can.resolve) buttons.push(this.#button('stop', t('call.stop'), () => this.#post('stop')))
 		if (can.run_again && call.state !== 'uncertain') buttons.push(this.#button('run-again', t('call.run-again'), () => this.#runAgain(), hasEnded(call) && call.state !== 'done' ? 'primary' : ''))
 		const tone = tones[call.state] ?? 'quiet'
 		return el('div', { class: `state ${tone}`, 'data-part': 'state', 'data-state': call.state },
 			el('p', { class: 'title' }, el('span', { class: 'mark', 'aria-hidden': 'true' }), el('strong', null, this.#title(call, open))),
-			el('p', null, foreign('span', call.text || this.#sentence(call, open))),
+			// The answer above says more than "it has answered".
+			call.state === 'done' && call.result ? null : el('p', null, foreign('span', call.text || this.#sentence(call, open))),
 			can.resolve ? this.#resolve(call) : null,
 			this.#notice ? el('p', { class: 'notice bad', role: 'alert' }, this.#notice) : null,
 			buttons.length > 0 ? el('div', { class: 'actions' }, buttons) : null,

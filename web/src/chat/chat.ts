@@ -22,6 +22,7 @@ export class ParleyChat extends HTMLElement {
 	#leave: (() => void)[] = []
 	#calls = new Map<string, CallView>()
 	#picker: Picker | null = null
+	#folded = false
 	readonly #timeline = el('div', { class: 'timeline' })
 	readonly #empty = el('div', { class: 'empty' })
 
@@ -71,6 +72,7 @@ export class ParleyChat extends HTMLElement {
 		if (!this.isConnected || before === after) return
 		this.disconnectedCallback()
 		this.#calls.clear()
+		this.#folded = false
 		fill(this.#timeline)
 		this.connectedCallback()
 	}
@@ -101,7 +103,12 @@ export class ParleyChat extends HTMLElement {
 			if (calls.length === 0 && this.#empty.childElementCount === 0) {
 				append(this.#empty, [el('h1', null, t('chat.empty')), el('p', null, t('chat.empty.text'))])
 			}
-			this.#picker?.update()
+			// An older conversation opens on what happened, not on the list of tools.
+			if (calls.length > 0 && !this.#folded) {
+				this.#folded = true
+				this.#picker?.fold()
+			}
+			this.#picker?.update(calls.length === 0)
 		})
 	}
 }

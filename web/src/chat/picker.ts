@@ -19,7 +19,7 @@ export type PickerOptions = {
 type Tools = { state: 'loading' } | { state: 'failed'; text: string } | { state: 'here'; tools: readonly Tool[] }
 
 export class Picker {
-	readonly node = el('section', { class: 'picker', 'aria-labelledby': 'picker-title' })
+	readonly node = el('section', { class: 'picker', 'aria-label': t('picker.title') })
 	readonly #options: PickerOptions
 	readonly #tools = new Map<string, Tools>()
 	#server = ''
@@ -30,13 +30,21 @@ export class Picker {
 	#notice = ''
 	#attempt = { payload: '', key: '' }
 	#shape = ''
+	#open = true
+	#first = true
 
 	constructor(options: PickerOptions) {
 		this.#options = options
 	}
 
-	/** update draws what changed; call it inside keepFocus. */
-	update(): void {
+	/** fold hides the picker behind a button, as long as nothing is picked. */
+	fold(): void {
+		if (!this.#tool) this.#open = false
+	}
+
+	/** update draws what changed; call it inside keepFocus. first says that the conversation is empty. */
+	update(first = this.#first): void {
+		this.#first = first
 		const { servers } = this.#options.store
 		if (!servers.some((server) => server.id === this.#server)) {
 			this.#server = servers[0]?.id ?? ''
@@ -44,11 +52,23 @@ export class Picker {
 		}
 		if (this.#server) this.#load(this.#server)
 		const tools = this.#tools.get(this.#server)
-		const shape = JSON.stringify([servers, this.#server, tools, this.#tool?.name, this.#busy, this.#notice, this.#options.store.loaded])
+		const shape = JSON.stringify([servers, this.#server, tools, this.#tool?.name, this.#busy, this.#notice, this.#open, first, this.#options.store.loaded])
 		if (shape === this.#shape) return
 		this.#shape = shape
-		fill(this.node, el('h2', { id: 'picker-title', tabIndex: -1 }, t('picker.title')), this.#body(servers, tools))
+		this.node.classList.toggle('folded', !this.#open)
+		if (!this.#open) {
+			fill(this.node, el('button', { type: 'button', id: 'another', 'data-action': 'another', on: { click: () => this.#unfold() } }, t('picker.another')))
+			return
+		}
+		fill(this.node, el('h2', { id: 'picker-title', tabIndex: -1 }, t(first ? 'picker.title' : 'picker.another')), this.#body(servers, tools))
 		if (!this.#tool) this.#narrow()
+	}
+
+	#unfold(): void {
+		this.#open = true
+		this.#redraw()
+		this.node.querySelector<HTMLElement>('h2')?.focus({ preventScroll: true })
+		this.node.scrollIntoView({ block: 'nearest' })
 	}
 
 	#redraw(): void {
@@ -124,8 +144,8 @@ export class Picker {
 				const id = `tool-${tool.name}`
 				return el('li', { 'data-tool': tool.name }, el('button', { type: 'button', id, 'aria-describedby': tool.description ? `${id}-about` : undefined, on: { click: () => this.#choose(tool) } },
 					el('span', { class: 'tool-title' }, bdi(tool.title || tool.name)),
-					titled ? el('code', { class: 'value', dir: 'ltr' }, tool.name) : null,
-					tool.changed ? el('span', { class: 'badge' }, t('picker.changed')) : null),
+					titled ? [' ', el('code', { class: 'value', dir: 'ltr' }, tool.name)] : null),
+				tool.changed ? el('p', { class: 'badge' }, t('picker.changed')) : null,
 				tool.description ? el('p', { class: 'foreign about', dir: 'auto', id: `${id}-about` }, tool.description) : null)
 			})),
 			el('p', { class: 'hint', role: 'status', 'data-part': 'found' }),
@@ -197,6 +217,7 @@ export class Picker {
 			this.#tool = null
 			this.#form = null
 			this.#filter = ''
+			this.#open = false
 			this.#options.store.takeCall(call)
 			this.#options.ran(call)
 		} catch (error) {

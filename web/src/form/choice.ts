@@ -58,15 +58,17 @@ export class ChoiceControl implements Control {
 	#filtered(): Child {
 		const id = uid('filter')
 		const status = el('p', { class: 'hint', role: 'status' })
-		const list = el('div', { class: 'options scroll' }, this.#rows.map((row) => row.node))
-		const total = this.#rows.length
+		// "No answer" is no option: it comes first and is always in sight.
+		const rows = this.#rows.filter((row) => row.option !== noAnswer)
+		const list = el('div', { class: 'options scroll' }, rows.map((row) => row.node))
+		const total = rows.length
 		let timer = 0
 		const box = el('input', {
 			type: 'text', id, autocomplete: 'off', spellcheck: false, on: {
 				input: () => {
 					const words = fold(box.value).split(/\s+/).filter(Boolean)
 					let shown = 0
-					for (const row of this.#rows) {
+					for (const row of rows) {
 						const fits = row.input.checked || words.every((word) => row.text.includes(word))
 						row.node.hidden = !fits
 						if (fits) shown++
@@ -79,7 +81,7 @@ export class ChoiceControl implements Control {
 			},
 		})
 		status.textContent = t('choice.shown', { n: total, total })
-		return [el('div', { class: 'filter' }, el('label', { for: id }, t('choice.filter')), box, status), list]
+		return [el('div', { class: 'filter' }, el('label', { for: id }, t('choice.filter')), box, status), this.#rows.filter((row) => !rows.includes(row)).map((row) => row.node), list]
 	}
 
 	value(): Raw {

@@ -2,7 +2,7 @@
 // calendar pop-up is of no help for a birthday and a trap for a keyboard.
 
 import { el, uid, type Child } from '../lib/dom'
-import { language, t, type Key } from '../lib/text'
+import { locale, t, type Key } from '../lib/text'
 import type { Field, Raw } from '../lib/wire'
 import { Group, type Control, type Setting } from './control'
 import { offsetAt, offsetsOf, offsetText, ownZone, two, zones, type Local } from './zone'
@@ -13,7 +13,7 @@ const partKeys: { readonly [P in Part]: Key } = { day: 'date.day', month: 'date.
 
 // The order in which people of this locale write a date.
 function partOrder(): Part[] {
-	const parts = new Intl.DateTimeFormat(navigator.language || language, { year: 'numeric', month: 'numeric', day: 'numeric', calendar: 'iso8601' })
+	const parts = new Intl.DateTimeFormat(navigator.language || locale, { year: 'numeric', month: 'numeric', day: 'numeric', calendar: 'gregory' })
 		.formatToParts(0).map((part) => part.type).filter((type): type is Part => type in partKeys)
 	return parts.length === 3 ? parts : ['day', 'month', 'year']
 }
@@ -23,8 +23,8 @@ function monthNumber(text: string): number | null {
 	if (/^\d{1,2}$/.test(text)) return Number(text)
 	const wanted = text.toLocaleLowerCase().replace(/\.$/, '')
 	if ([...wanted].length < 3) return null
-	for (const locale of [navigator.language || language, language, 'en']) {
-		const names = new Intl.DateTimeFormat(locale, { month: 'long', timeZone: 'UTC' })
+	for (const one of [navigator.language || locale, locale, 'en']) {
+		const names = new Intl.DateTimeFormat(one, { month: 'long', timeZone: 'UTC' })
 		for (let month = 0; month < 12; month++) {
 			if (names.format(Date.UTC(2000, month, 1)).toLocaleLowerCase().startsWith(wanted)) return month + 1
 		}

@@ -43,7 +43,7 @@ export class TextControl implements Control {
 		if (field.empty_allowed && field.required) {
 			const id = uid('empty')
 			this.#empty = el('input', { type: 'checkbox', id, on: { change: setting.changed } })
-			this.#emptyRow = el('div', { class: 'option', hidden: true }, this.#empty, el('label', { for: id }, t('field.send-empty')))
+			this.#emptyRow = el('div', { class: 'option quiet', hidden: true }, this.#empty, el('label', { for: id }, t('field.send-empty')))
 		}
 		this.#group = new Group(field, setting, { fieldset: false, described: () => one, invalid: () => one }, input, this.#count, this.#spoken, this.#emptyRow)
 		this.node = this.#group.node

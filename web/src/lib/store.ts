@@ -276,6 +276,8 @@ export class Store {
 			const response = await this.api.request('GET', '/v1/events', { headers, signal: cut.signal })
 			if (!response.ok) throw new Problem(response.status, {})
 			if (!response.body) throw new Unreachable()
+			// A stream that goes on where it was cut says nothing until there is news.
+			if (this.#loaded && this.#lastId) this.#set('live')
 			const reader = response.body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>).getReader()
 			for (;;) {
 				const { done, value } = await reader.read()

@@ -54,8 +54,11 @@ export function has(key: string): key is Key {
 	return Object.hasOwn(en, key)
 }
 
-const moments = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short' })
-const times = new Intl.DateTimeFormat(language, { timeStyle: 'short' })
+/** locale is how dates and numbers are written: the browser's own way, if it is of the catalogue's language. */
+export const locale: string = navigator.language?.toLowerCase().split('-')[0] === language.split('-')[0] ? navigator.language : language
+
+const moments = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short' })
+const times = new Intl.DateTimeFormat(locale, { timeStyle: 'short' })
 
 /** when is a moment for people: the time alone if it is today. */
 export function when(rfc3339: string | null | undefined): string {

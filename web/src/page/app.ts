@@ -14,6 +14,8 @@ import css from './app.css'
 
 type Place = { kind: 'chat'; conversation: string } | { kind: 'inbox' } | { kind: 'question'; id: string }
 
+const recent = 8 // conversations in sight; older ones open on demand
+
 export class ParleyApp extends HTMLElement {
 	readonly #root = shadow(this, base, css)
 	readonly #store = new Store('', token)
@@ -199,12 +201,19 @@ export class ParleyApp extends HTMLElement {
 			el('nav', { 'aria-labelledby': 'conversations' }, el('h2', { id: 'conversations' }, t('page.conversations')),
 				store.conversations.length === 0
 					? el('p', { class: 'quiet' }, t('page.conversations.none'))
-					: el('ul', { role: 'list' }, store.conversations.slice(0, 30).map((one) => el('li', null, this.#conversation(one, one.id === current))))),
+					: this.#conversations(store.conversations, current)),
 			el('section', { 'aria-labelledby': 'servers' }, el('h2', { id: 'servers' }, t('page.servers')),
 				store.servers.length === 0
 					? el('p', { class: 'quiet' }, store.loaded ? t('picker.no-servers') : t('loading'))
 					: el('ul', { role: 'list', class: 'servers' }, store.servers.map((server) => el('li', { 'data-server': server.id }, this.#server(server))))),
 		]
+	}
+
+	#conversations(all: readonly Conversation[], current: string): Child {
+		const list = (some: readonly Conversation[]): Child => el('ul', { role: 'list' }, some.map((one) => el('li', null, this.#conversation(one, one.id === current))))
+		const older = all.slice(recent)
+		return [list(all.slice(0, recent)), older.length === 0 ? null
+			: el('details', { open: older.some((one) => one.id === current || one.open_questions > 0) }, el('summary', { id: 'older' }, t('page.conversations.older')), list(older))]
 	}
 
 	#conversation(one: Conversation, current: boolean): HTMLElement {
