@@ -302,3 +302,78 @@ func TestAnswerRefused(t *testing.T) {
 		})
 	}
 }
+
+func TestFaultStands(t *testing.T) {
+	t.Parallel()
+	x := new(Exchange)
+	limit := &LimitError{What: "x", Limit: 1}
+	for _, step := range []struct{ give, want error }{{ErrCut, ErrCut}, {limit, limit}, {ErrClosed, limit}} {
+		x.fault(step.give)
+		if got := x.Outcome().Fault; got != step.want {
+			t.Errorf("after %v: %v, want %v", step.give, got, step.want)
+		}
+	}
+	x.reply(message{result: []byte("{}")})
+	x.reply(message{result: []byte(`{"second":1}`)})
+	if out := x.Outcome(); out.Fault != nil || string(out.Reply.Result) != "{}" || !out.Left {
+		t.Errorf("after a reply: %+v", out)
+	}
+}
+
+// A server may withdraw a question while the answer is on its way, withdraw other requests, and use an id again.
+func TestWithdrawRaces(t *testing.T) {
+	t.Parallel()
+	tap := New(nil)
+	in := func(msg string) string {
+		t.Helper()
+		out, _, err := tap.incoming([]byte(msg), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	const cancelled = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
+	question := func(token string) *Question { return tap.Question(map[string]any{MarkerKey: token}) }
+
+	in(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create"}`)
+	q := question("parley-1")
+	s, err := tap.outgoing(testCtx(t), []byte(`{"jsonrpc":"2.0","id":"parley-1","result":{}}`))
+	if err != nil || s.swallow {
+		t.Fatalf("answer: %+v, %v", s, err)
+	}
+	if err := q.begin(testCtx(t)); err != nil {
+		t.Fatal(err)
+	}
+	in(cancelled)
+	wait(t, "Withdrawn", q.Withdrawn())
+	tap.answered(s.ask, 202, true, nil)
+	if d := q.Delivery(); !d.Accepted || d.Err != nil {
+		t.Errorf("an answer on its way: %+v", d)
+	}
+
+	// Withdrawn between the look at the answer and its start.
+	in(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create"}`)
+	q = question("parley-2")
+	in(cancelled)
+	if err := q.begin(testCtx(t)); !errors.Is(err, ErrWithdrawn) {
+		t.Errorf("begin = %v, want ErrWithdrawn", err)
+	}
+
+	in(`{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}`)
+	if got := in(cancelled); !strings.Contains(got, `"requestId":"parley-3"`) {
+		t.Errorf("passed on: %s", got)
+	}
+	if s, err = tap.outgoing(testCtx(t), []byte(`{"jsonrpc":"2.0","id":"parley-3","error":{"code":-32601,"message":""}}`)); err != nil || !s.swallow {
+		t.Errorf("the answer to a withdrawn request: %+v, %v", s, err)
+	}
+	// The id is free again while the SDK still works on the withdrawn request.
+	if in(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create"}`) == "" || question("parley-4") == nil {
+		t.Error("an id that was withdrawn cannot be used again")
+	}
+	if got := in(cancelled + " "); !strings.Contains(got, "parley-4") {
+		t.Errorf("passed on: %s", got)
+	}
+	if in(cancelled) != "" {
+		t.Error("a cancellation of nothing was passed on")
+	}
+}

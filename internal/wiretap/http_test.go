@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -483,6 +484,9 @@ func TestHostile(t *testing.T) {
 				}
 				if got := out.Reply != nil; got != tt.reply {
 					t.Errorf("reply = %v, want %v (fault %v, error %v)", got, tt.reply, out.Fault, err)
+				}
+				if out.Reply != nil && !utf8.Valid(out.Reply.Result) {
+					t.Errorf("result = %q", out.Reply.Result)
 				}
 				if !tt.reply && err == nil {
 					t.Error("no reply and no error")

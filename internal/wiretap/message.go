@@ -236,6 +236,32 @@ func ParseError(raw json.RawMessage) (RPCError, error) {
 	return e, nil
 }
 
+// codeURLRequired is MCP 2025-11-25, URLElicitationRequiredError: the call ended, and asks for these visits before it is
+// sent again.
+const codeURLRequired = -32042
+
+// Elicitations returns the raw params of the url questions in a URL-elicitation-required error, nil for any other
+// error. There are at most [MaxInputRequests] of at most [MaxInputParams] bytes; more is a *[LimitError].
+func (e RPCError) Elicitations() ([]json.RawMessage, error) {
+	if e.Code != codeURLRequired {
+		return nil, nil
+	}
+	raw := member1(e.Data, "elicitations")
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil || len(list) == 0 {
+		return nil, fmt.Errorf("%w: error %d without elicitations", ErrMalformed, codeURLRequired)
+	}
+	if len(list) > MaxInputRequests {
+		return nil, &LimitError{What: "elicitations", Limit: MaxInputRequests}
+	}
+	for _, params := range list {
+		if len(params) > MaxInputParams {
+			return nil, &LimitError{What: "params of an elicitation", Limit: MaxInputParams}
+		}
+	}
+	return list, nil
+}
+
 // errorMessage is a JSON-RPC error response that the tap makes up for the SDK.
 func errorMessage(id json.RawMessage, code int64, text string) []byte {
 	quoted, _ := json.Marshal(text) // a string always marshals

@@ -77,6 +77,16 @@ var children = map[string]func() int{
 		scripted(func(id, _ string) { fmt.Println(result(id)) })
 		select {}
 	},
+	// leaver ends when its input ends, and leaves a child behind that holds its pipes.
+	"leaver": func() int {
+		sleeper := exec.Command("sleep", "600")
+		sleeper.Stdout, sleeper.Stderr = os.Stdout, os.Stderr
+		sleeper.ExtraFiles = []*os.File{os.NewFile(3, "held")}
+		if err := sleeper.Start(); err != nil {
+			return 1
+		}
+		return scripted(func(id, _ string) { os.Exit(4) })
+	},
 	// deaf does the handshake and then reads nothing more.
 	"deaf": func() int {
 		scriptedUntil("notifications/initialized", func(string, string) {})
@@ -305,15 +315,16 @@ func TestProcessProbe(t *testing.T) {
 	}
 }
 
-func TestProcessKill(t *testing.T) {
-	t.Parallel()
+// withChild runs a program that starts a child of its own. The pipe ends when both have ended.
+func withChild(t *testing.T, name string) (*mcp.ClientSession, *Process, *os.File) {
+	t.Helper()
 	alive, held, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer alive.Close()
+	t.Cleanup(func() { alive.Close() })
 	alive.SetReadDeadline(time.Now().Add(20 * time.Second))
-	cmd := child("stubborn")
+	cmd := child(name)
 	cmd.ExtraFiles = []*os.File{held}
 	p := New(nil).Process(cmd, &ProcessOptions{Grace: 20 * time.Millisecond})
 	cs, err := newClient(nil).Connect(testCtx(t), p, &mcp.ClientSessionOptions{ProtocolVersion: v2025})
@@ -321,6 +332,13 @@ func TestProcessKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { cs.Close() })
+	return cs, p, alive
+}
+
+func TestProcessKill(t *testing.T) {
+	t.Parallel()
+	cs, p, alive := withChild(t, "stubborn")
 	if _, err := callTool(t, cs, new(Exchange), "t"); err != nil {
 		t.Fatal(err)
 	}
@@ -329,9 +347,25 @@ func TestProcessKill(t *testing.T) {
 	if e := new(ExitError); !errors.As(p.Err(), &e) || e.State != "signal: killed" {
 		t.Errorf("Err = %v", p.Err())
 	}
-	// The child of the program had the other end: it was killed with the group.
 	if _, err := io.ReadAll(alive); err != nil {
-		t.Error(err)
+		t.Errorf("the program's child was not killed: %v", err)
+	}
+}
+
+// A program that ends by itself ends the call, and what it left behind does not stay.
+func TestProcessLeaves(t *testing.T) {
+	t.Parallel()
+	cs, p, alive := withChild(t, "leaver")
+	x := new(Exchange)
+	if _, err := callTool(t, cs, x, "t"); err == nil {
+		t.Fatal("no error")
+	}
+	exit := new(ExitError)
+	if !errors.As(x.Outcome().Fault, &exit) || !errors.As(p.Err(), &exit) || exit.State != "exit status 4" {
+		t.Errorf("fault = %v, Err = %v", x.Outcome().Fault, p.Err())
+	}
+	if _, err := io.ReadAll(alive); err != nil {
+		t.Errorf("the program's child was not killed: %v", err)
 	}
 }
 

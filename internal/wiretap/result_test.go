@@ -191,3 +191,25 @@ func TestParseError(t *testing.T) {
 		}
 	}
 }
+
+func TestElicitations(t *testing.T) {
+	t.Parallel()
+	e := RPCError{Code: -32042, Data: json.RawMessage(`{"elicitations":[{"mode":"url","n":1.50},{"mode":"url"}]}`)}
+	got, err := e.Elicitations()
+	want := []json.RawMessage{json.RawMessage(`{"mode":"url","n":1.50}`), json.RawMessage(`{"mode":"url"}`)}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if got, err := (RPCError{Code: -32602, Data: e.Data}).Elicitations(); got != nil || err != nil {
+		t.Errorf("another error: %s, %v", got, err)
+	}
+	for _, data := range []string{``, `{}`, `{"elicitations":{}}`, `{"elicitations":[]}`, `[]`} {
+		if _, err := (RPCError{Code: -32042, Data: json.RawMessage(data)}).Elicitations(); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%q: %v, want ErrMalformed", data, err)
+		}
+	}
+	many := `{"elicitations":[1` + strings.Repeat(",1", MaxInputRequests) + `]}`
+	if _, err := (RPCError{Code: -32042, Data: json.RawMessage(many)}).Elicitations(); !errors.As(err, new(*LimitError)) {
+		t.Errorf("many: %v, want a *LimitError", err)
+	}
+}
