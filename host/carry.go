@@ -32,6 +32,7 @@ type carriage struct {
 	done   chan struct{}
 
 	// Set before the connection knows of the carriage.
+	conn  *connection
 	token string // progress token
 	watch *watchdog
 }
@@ -107,11 +108,11 @@ func (h *Host) giveBack(claim *inbox.Claim) {
 	h.record("release", claim, func(ctx context.Context) error { return h.inbox.Release(ctx, claim) })
 }
 
-// carries reports whether this host works on the call now.
-func (h *Host) carries(id inbox.CallID) bool {
+// carriage is this host's work on the call, if it works on it now.
+func (h *Host) carriage(id inbox.CallID) *carriage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.running[id] != nil
+	return h.running[id]
 }
 
 // recordTime bounds writing down what happened. Past the lease another
@@ -359,7 +360,7 @@ const (
 
 // send sends the request and settles the call by what the wire says.
 func (c *carriage) send(conn *connection, responses map[string]json.RawMessage) sent {
-	c.token = newToken()
+	c.conn, c.token = conn, newToken()
 	c.watch = watch(c.server.sendTimeout(), func() { c.cancel(errTimeout) })
 	defer c.watch.stop()
 	x := &wiretap.Exchange{Call: string(c.call.ID)}

@@ -36,11 +36,32 @@ func (c *connection) elicit(ctx context.Context, req *mcp.ElicitRequest) (mcp.Re
 	if _, what := checkElicitation(q.Params); what != "" {
 		return nil, rpcError(codeInvalidParams, "the question cannot be shown: "+what, "")
 	}
-	carriage, why := c.askedIn(q)
-	if carriage == nil {
-		return nil, rpcError(codeServerError, why, wireNoCall)
+	var before *carriage
+	for {
+		in, why := c.askedIn(q)
+		if in == nil || in == before {
+			return nil, rpcError(codeServerError, why, wireNoCall)
+		}
+		result, err := in.hold(ctx, q)
+		if err == nil || q.Exact || ctx.Err() != nil || in.flying() {
+			return result, err
+		}
+		// The call ended, and the question with it; on a shared pipe it may
+		// have been another call's all along.
+		before = in
 	}
-	return carriage.hold(ctx, q)
+}
+
+// flying reports whether the carriage's request is still in flight.
+func (c *carriage) flying() bool {
+	c.conn.mu.Lock()
+	defer c.conn.mu.Unlock()
+	for _, other := range c.conn.sends {
+		if other == c {
+			return true
+		}
+	}
+	return false
 }
 
 // askedIn finds the call that a question belongs to. On HTTP the response on
@@ -58,7 +79,7 @@ func (c *connection) askedIn(q *wiretap.Question) (*carriage, string) {
 	}
 	switch {
 	case len(open) == 0:
-		return nil, "no call is open that the question could belong to"
+		return nil, "the call that the question belongs to is not open"
 	case len(open) > 1 && c.process == nil:
 		return nil, "the question came outside any response, and more than one call is open"
 	}

@@ -37,36 +37,61 @@ func (h *Host) Step(ctx context.Context, p inbox.Principal, id inbox.CallID) (*S
 		if err != nil {
 			return nil, err
 		}
-		if stop := standing(call); stop != nil {
+		stop := standing(call)
+		if stop != nil && stop.Why == Held {
+			// Held ends with the delivery; between the answer and that nobody is waited for.
+			open, err := h.inbox.Questions(ctx, p, inbox.QuestionFilter{
+				Call: id, States: []inbox.QuestionState{inbox.Open, inbox.Opened}, Limit: 1,
+			})
+			if err != nil {
+				return nil, err
+			}
+			if len(open) == 0 {
+				stop = nil
+			}
+		}
+		if stop != nil {
 			return stop, nil
 		}
-		ours := h.carries(id)
-		if call.State == inbox.Ready && !ours {
-			switch ok, err := h.take(ctx, p, call); {
-			case err != nil:
+		ours := h.carriage(id)
+		switch {
+		case ours != nil:
+			if err := h.waitFor(ctx, p, call, ours); err != nil {
 				return nil, err
-			case !ok && errors.Is(h.closed(), errStopping):
+			}
+		case call.State == inbox.Ready:
+			if ok, err := h.take(ctx, p, call); err != nil {
+				return nil, err
+			} else if !ok && h.closed() != nil {
 				return nil, errStopping
 			}
-			continue
-		}
-		if !ours && call.State != inbox.Ready {
-			// Between the end of a carriage and this look the call may have moved.
-			if call, err = h.inbox.Call(ctx, p, id); err != nil {
+		default:
+			// Between this look and the end of a carriage the call may have moved.
+			if now, err := h.inbox.Call(ctx, p, id); err != nil {
 				return nil, err
-			}
-			if stop := standing(call); stop != nil {
-				return stop, nil
-			}
-			if !h.carries(id) && call.State != inbox.Ready {
+			} else if now.Version == call.Version {
 				return &Stop{Call: call, Why: Running}, nil
 			}
-			continue
-		}
-		if _, err := h.inbox.Wait(ctx, p, id, call.Version); err != nil {
-			return nil, err
 		}
 	}
+}
+
+// waitFor waits until the call changes or this machine's work on it is over.
+func (h *Host) waitFor(ctx context.Context, p inbox.Principal, call *inbox.Call, c *carriage) error {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-c.done:
+			cancel()
+		case <-waiting.Done():
+		}
+	}()
+	_, err := h.inbox.Wait(waiting, p, call.ID, call.Version)
+	if err != nil && ctx.Err() == nil && waiting.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // standing is where a call stands that nobody works on, or that is held; nil otherwise.
@@ -131,7 +156,7 @@ func (h *Host) Resume(ctx context.Context, p inbox.Principal, id inbox.CallID) e
 	if err != nil {
 		return err
 	}
-	if call.State != inbox.Ready || h.carries(id) {
+	if call.State != inbox.Ready || h.carriage(id) != nil {
 		return nil
 	}
 	_, err = h.take(ctx, p, call)
