@@ -12,6 +12,8 @@ import (
 // schemaKey is the context key of the schema that a question really has.
 type schemaKey struct{}
 
+var errAnotherPerson = errors.New("the answer came from another person")
+
 // askClient returns the backend of a legacy call: it sends elicitation/create
 // while the call is open and waits for the result.
 //
@@ -40,7 +42,7 @@ func askClient(call context.Context, session *mcp.ServerSession, person Principa
 		// about issuer and tenant. MCP elicitation, "Security Considerations":
 		// servers MUST bind elicitation requests to the user identity.
 		if from, ok := result.Meta[metaFrom].(string); ok && from != person.mark() {
-			return response{}, errors.New("the answer came from another person")
+			return response{}, errAnotherPerson
 		}
 		return decodedResponse(result), nil
 	}

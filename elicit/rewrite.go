@@ -102,9 +102,10 @@ func rewriteResult(m message, from string) bool {
 	if from != "" {
 		meta[metaFrom] = appendString(nil, from)
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(result["content"], &object) != nil {
-		delete(result, "content") // the SDK would refuse the whole result
+	var content map[string]any
+	if json.Unmarshal(result["content"], &content) != nil {
+		// The SDK would refuse the whole result, and quote it.
+		delete(result, "content")
 	}
 	return put(result, "_meta", meta) && put(m.fields, "result", result)
 }

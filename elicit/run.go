@@ -139,8 +139,30 @@ func (r *run) sendFailed(q *question, err error) verdict {
 		// The client declared a capability that it does not have.
 		return r.unanswered(q, Unanswerable, "the client refused the question")
 	}
-	return verdict{err: fmt.Errorf("elicit: asking %q: %w", q.key, err)}
+	failure := &askError{key: q.key, reason: "the client's reply could not be read", err: err}
+	switch {
+	case wire != nil:
+		failure.reason = fmt.Sprintf("the client answered with error %d", wire.Code)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		failure.reason = "the call was cancelled"
+	case errors.Is(err, mcp.ErrConnectionClosed):
+		failure.reason = "the connection was closed"
+	case errors.Is(err, errAnotherPerson):
+		failure.reason = err.Error()
+	}
+	return verdict{err: failure}
 }
+
+// askError says that a question could not be put. Its text leaves out the
+// cause's, which may quote an answer.
+type askError struct {
+	key    string
+	reason string
+	err    error
+}
+
+func (e *askError) Error() string { return fmt.Sprintf("elicit: asking %q: %s", e.key, e.reason) }
+func (e *askError) Unwrap() error { return e.err }
 
 // resolve looks for an answer to the question. Without one, a modern question
 // becomes pending; a legacy one is returned for sending. r.mu is held.

@@ -1,0 +1,588 @@
+package elicit_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-mcp/parley/elicit"
+	"github.com/parley-mcp/parley/elicit/elicittest"
+)
+
+// inEach runs the test in each revision, with a server of its own.
+func inEach(t *testing.T, options *elicit.Options, test func(t *testing.T, revision string, server *elicit.Server, handler http.Handler)) {
+	t.Helper()
+	for _, revision := range elicittest.Revisions {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			server, handler := newServer(t, options)
+			test(t, revision, server, handler)
+		})
+	}
+}
+
+type size struct {
+	Width  int     `json:"width" title:"Width" elicit:"min=1,max=10"`
+	Colour string  `json:"colour" elicit:"default=red"`
+	Note   *string `json:"note" elicit:"default=hello"`
+}
+
+// TestOutcomes has the handler report the error that it got.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	sentinels := map[elicit.Outcome]error{
+		elicit.Pending: elicit.ErrPending, elicit.Declined: elicit.ErrDeclined, elicit.Cancelled: elicit.ErrCancelled,
+		elicit.Expired: elicit.ErrExpired, elicit.Unanswerable: elicit.ErrUnanswerable, elicit.Invalid: elicit.ErrInvalid,
+	}
+	accept := func(content string) elicittest.Answer { return elicittest.Accept(json.RawMessage(content)) }
+	raw := func(text string) elicittest.Answer { return elicittest.Answer{Raw: json.RawMessage(text)} }
+	tests := []struct {
+		name    string
+		answers []elicittest.Answer
+		want    elicit.Outcome
+		value   string // JSON, if accepted
+	}{
+		{"accept", []elicittest.Answer{accept(`{"width":3,"colour":"blue","note":"hi"}`)}, elicit.Accepted, `{"width":3,"colour":"blue","note":"hi"}`},
+		{"default fills a required field", []elicittest.Answer{accept(`{"width":3}`)}, elicit.Accepted, `{"width":3,"colour":"red","note":null}`},
+		{"null clears an optional field", []elicittest.Answer{accept(`{"width":3,"note":null}`)}, elicit.Accepted, `{"width":3,"colour":"red","note":null}`},
+		{"an intended empty text", []elicittest.Answer{accept(`{"width":3,"note":"","colour":""}`)}, elicit.Accepted, `{"width":3,"colour":"","note":""}`},
+		{"whole number written 3.0", []elicittest.Answer{accept(`{"width":3.0}`)}, elicit.Accepted, `{"width":3,"colour":"red","note":null}`},
+		{"whole number written 1e1", []elicittest.Answer{accept(`{"width":1e1}`)}, elicit.Accepted, `{"width":10,"colour":"red","note":null}`},
+		{"unknown members are dropped", []elicittest.Answer{accept(`{"width":3,"Width":9,"WIDTH":9,"x":{}}`)}, elicit.Accepted, `{"width":3,"colour":"red","note":null}`},
+		{"decline", []elicittest.Answer{elicittest.Decline()}, elicit.Declined, ""},
+		{"decline with content", []elicittest.Answer{raw(`{"action":"decline","content":{"width":3}}`)}, elicit.Declined, ""},
+		{"cancel", []elicittest.Answer{elicittest.Cancel()}, elicit.Cancelled, ""},
+		{"cancel with content of a wrong shape", []elicittest.Answer{raw(`{"action":"cancel","content":[1]}`)}, elicit.Cancelled, ""},
+		{"unknown action", []elicittest.Answer{raw(`{"action":"reject"}`)}, elicit.Invalid, ""},
+		{"unknown action with content", []elicittest.Answer{raw(`{"action":"Accept","content":{"width":3}}`)}, elicit.Invalid, ""},
+		{"right at the second time", []elicittest.Answer{accept(`{"width":0}`), accept(`{"width":1}`)}, elicit.Accepted, `{"width":1,"colour":"red","note":null}`},
+		{"right at the third time", []elicittest.Answer{accept(`{"width":0}`), accept(`{}`), accept(`{"width":1}`)}, elicit.Accepted, `{"width":1,"colour":"red","note":null}`},
+		{"wrong three times", []elicittest.Answer{accept(`{"width":0}`), accept(`{"width":"1"}`), accept(`{"width":1.5}`)}, elicit.Invalid, ""},
+		{"no content", []elicittest.Answer{raw(`{"action":"accept"}`), raw(`{"action":"accept","content":null}`), raw(`{"action":"accept","content":{}}`)}, elicit.Invalid, ""},
+		{"wrong, then declined", []elicittest.Answer{accept(`{"width":0}`), elicittest.Decline()}, elicit.Declined, ""},
+		{"duplicate key", []elicittest.Answer{accept(`{"width":3,"width":4}`), accept(`{"width":5}`)}, elicit.Accepted, `{"width":5,"colour":"red","note":null}`},
+		{"huge number", []elicittest.Answer{accept(`{"width":1e999999999}`), elicittest.Decline()}, elicit.Declined, ""},
+		{"content is a list", []elicittest.Answer{raw(`{"action":"accept","content":[]}`), elicittest.Decline()}, elicit.Declined, ""},
+		{"content is a text", []elicittest.Answer{raw(`{"action":"accept","content":"{}"}`), elicittest.Decline()}, elicit.Declined, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			inEach(t, nil, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+				var got size
+				var failure error
+				elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+					got, failure = elicit.Ask[size](ctx, call, "size", "What size?")
+					return none{}, failure
+				})
+				client := elicittest.Connect(t, handler, revision, elicittest.Script(t, test.answers...), nil)
+				result, err := client.Call(t.Context(), "ask", none{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := test.want != elicit.Accepted; result.IsError != want {
+					t.Errorf("error result: %t, want %t: %s", result.IsError, want, result.Text)
+				}
+				if test.want == elicit.Accepted {
+					if failure != nil {
+						t.Fatal(failure)
+					}
+					text, err := json.Marshal(got)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(test.value, string(text)); diff != "" {
+						t.Errorf("value (-want +got):\n%s", diff)
+					}
+					return
+				}
+				var none *elicit.Unanswered
+				if !errors.As(failure, &none) || none.Outcome != test.want || none.Key != "size" {
+					t.Fatalf("error %v, want %s", failure, test.want)
+				}
+				for outcome, sentinel := range sentinels {
+					if errors.Is(failure, sentinel) != (outcome == test.want) {
+						t.Errorf("errors.Is(%v, %v) is wrong", failure, sentinel)
+					}
+				}
+				if got != (size{}) {
+					t.Errorf("a value without an accepted answer: %+v", got)
+				}
+			})
+		})
+	}
+}
+
+// TestWrongShapes answers with what is no answer. In the modern era the SDK
+// alone would refuse the request, or crash a handler that trusts the type.
+func TestWrongShapes(t *testing.T) {
+	t.Parallel()
+	shapes := map[string]string{
+		"roots":          `{"roots":[{"uri":"file:///","name":"x"}]}`,
+		"sampling":       `{"role":"assistant","model":"m","content":{"type":"text","text":"accept"}}`,
+		"empty":          `{}`,
+		"list":           `[]`,
+		"text":           `"accept"`,
+		"number":         `1`,
+		"true":           `true`,
+		"action number":  `{"action":1}`,
+		"action null":    `{"action":null}`,
+		"action object":  `{"action":{"accept":true}}`,
+		"roots + action": `{"roots":[],"action":"accept","content":{"confirmed":"yes"}}`,
+	}
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inEach(t, nil, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+				var consents atomic.Int64
+				elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+					consent, err := elicit.Confirm(ctx, call, "sure", "Sure?")
+					if consent == elicit.Yes {
+						consents.Add(1)
+					}
+					return none{}, err
+				})
+				client := elicittest.Connect(t, handler, revision, func(elicittest.Question) elicittest.Answer {
+					return elicittest.Answer{Raw: json.RawMessage(shape)}
+				}, nil)
+				result, err := client.Call(t.Context(), "ask", none{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !result.IsError || consents.Load() != 0 {
+					t.Errorf("%d consents, result %s", consents.Load(), result.Raw)
+				}
+			})
+		})
+	}
+}
+
+// TestResponsesObject refuses inputResponses that is no object, and ignores
+// entries nobody asked for.
+func TestResponsesObject(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t, "", "")
+	state := pausedState(t, v, ada)
+	client := elicittest.Connect(t, v.handler, modern, elicittest.Script(t), &elicittest.Options{Header: ada})
+	send := func(responses string) error {
+		_, err := client.Send(t.Context(), "tools/call", map[string]any{
+			"name": "delete", "arguments": map[string]any{"path": "/a", "count": 1}, "requestState": state, "inputResponses": json.RawMessage(responses),
+		})
+		return err
+	}
+	for _, wrong := range []string{`[]`, `"x"`, `1`, `{"sure":{"action":"accept","content":{"pad":"` + strings.Repeat("x", 70<<10) + `"}}}`} {
+		var refused *elicittest.Error
+		if err := send(wrong); !errors.As(err, &refused) || refused.Code != -32602 || refused.Status != http.StatusBadRequest {
+			t.Errorf("inputResponses %.20s: %v", wrong, err)
+		}
+	}
+	if err := send(`{"":{"action":"accept"},"__proto__":{"roots":[]},"sure#2":{"action":"accept","content":{"confirmed":true}},"` + strings.Repeat("k", 2048) + `":1}`); err != nil {
+		t.Errorf("entries nobody asked for: %v", err)
+	}
+	if v.ran.Load() != 0 {
+		t.Error("ran without consent")
+	}
+	if err := send(`{"other":1,"sure":{"action":"accept","content":{"confirmed":true}}}`); err != nil || v.ran.Load() != 1 {
+		t.Errorf("the answer itself: %v", err)
+	}
+}
+
+// TestWireKeys numbers each asking, and asks again what was not answered.
+func TestWireKeys(t *testing.T) {
+	t.Parallel()
+	server, handler := newServer(t, nil)
+	elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (size, error) {
+		return elicit.Ask[size](ctx, call, "size", "What size?")
+	})
+	var keys, messages []string
+	answers := []elicittest.Answer{{Absent: true}, elicittest.Accept(size{Width: 99}), {Absent: true}, elicittest.Accept(size{Width: 2})}
+	client := elicittest.Connect(t, handler, modern, func(q elicittest.Question) elicittest.Answer {
+		keys, messages = append(keys, q.Key), append(messages, q.Message)
+		return answers[len(keys)-1]
+	}, nil)
+	result, err := client.Call(t.Context(), "ask", none{})
+	if err != nil || result.IsError {
+		t.Fatal(err, result)
+	}
+	if diff := cmp.Diff([]string{"size", "size#2", "size#3", "size#4"}, keys); diff != "" {
+		t.Errorf("wire keys (-want +got):\n%s", diff)
+	}
+	if messages[1] != "What size?" || !strings.Contains(messages[2], "did not fit") || !strings.Contains(messages[2], "between 1 and 10") {
+		t.Errorf("messages %q", messages)
+	}
+	for _, message := range messages {
+		if strings.Contains(message, "99") {
+			t.Errorf("a message repeats the answer: %q", message)
+		}
+	}
+}
+
+// TestChangedQuestion changes the question between two rounds, as a deploy may.
+func TestChangedQuestion(t *testing.T) {
+	t.Parallel()
+	server, handler := newServer(t, nil)
+	var text atomic.Value
+	text.Store("Pay 10 EUR?")
+	elicit.AddTool(server, &mcp.Tool{Name: "pay"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+		message := text.Load().(string)
+		consent, err := elicit.Confirm(ctx, call, "pay", message)
+		if err != nil {
+			return none{}, err
+		}
+		return none{}, fmt.Errorf("%s: %v", message, consent)
+	})
+	var messages []string
+	client := elicittest.Connect(t, handler, modern, func(q elicittest.Question) elicittest.Answer {
+		messages = append(messages, q.Message)
+		text.Store("Pay 1000 EUR?")
+		return elicittest.Accept(map[string]any{"confirmed": len(messages) == 1})
+	}, nil)
+	result, err := client.Call(t.Context(), "pay", none{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Text != "Pay 1000 EUR?: no" {
+		t.Errorf("the old answer counted for the new question: %s", result.Text)
+	}
+	if len(messages) != 2 || !strings.Contains(messages[1], "has changed") {
+		t.Errorf("messages %q", messages)
+	}
+}
+
+// TestFollowUp asks under one key until the answer is good enough: each asking
+// has its own text, and all of them are found again.
+func TestFollowUp(t *testing.T) {
+	t.Parallel()
+	inEach(t, nil, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+		elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (size, error) {
+			message := "What size?"
+			for {
+				got, err := elicit.Ask[size](ctx, call, "size", message)
+				if err != nil || got.Width > 2 {
+					return got, err
+				}
+				message = fmt.Sprintf("%d is sold out. What size instead?", got.Width)
+			}
+		})
+		var messages []string
+		client := elicittest.Connect(t, handler, revision, func(q elicittest.Question) elicittest.Answer {
+			messages = append(messages, q.Message)
+			return elicittest.Accept(map[string]any{"width": len(messages)})
+		}, nil)
+		result, err := client.Call(t.Context(), "ask", none{})
+		if err != nil || result.IsError {
+			t.Fatal(err, result)
+		}
+		want := []string{"What size?", "1 is sold out. What size instead?", "2 is sold out. What size instead?"}
+		if diff := cmp.Diff(want, messages); diff != "" {
+			t.Errorf("messages (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestSwallowed has handlers that ignore the error of a pending question.
+func TestSwallowed(t *testing.T) {
+	t.Parallel()
+	handlers := map[string]func(ctx context.Context, call *elicit.Call, ran *atomic.Int64) error{
+		"ask": func(ctx context.Context, call *elicit.Call, ran *atomic.Int64) error {
+			_, _ = elicit.Ask[size](ctx, call, "size", "What size?")
+			return nil
+		},
+		"another error": func(ctx context.Context, call *elicit.Call, ran *atomic.Int64) error {
+			_, _ = elicit.Ask[size](ctx, call, "size", "What size?")
+			return errors.New("something else")
+		},
+		"panic": func(ctx context.Context, call *elicit.Call, ran *atomic.Int64) error {
+			_, _ = elicit.Ask[size](ctx, call, "size", "What size?")
+			panic("no value")
+		},
+		"wrapped away": func(ctx context.Context, call *elicit.Call, ran *atomic.Int64) error {
+			if _, err := elicit.Ask[size](ctx, call, "size", "What size?"); err != nil {
+				return fmt.Errorf("asking: %v", err)
+			}
+			return nil
+		},
+		"memo and more questions after it": func(ctx context.Context, call *elicit.Call, ran *atomic.Int64) error {
+			_, _ = elicit.Ask[size](ctx, call, "size", "What size?")
+			_, err := elicit.Memo(ctx, call, "book", time.Hour, func(context.Context) (int, error) { return int(ran.Add(1)), nil })
+			if !errors.Is(err, elicit.ErrPending) {
+				ran.Add(100)
+			}
+			consent, err := elicit.Confirm(ctx, call, "sure", "Sure?")
+			if consent != elicit.Dismissed || !errors.Is(err, elicit.ErrPending) {
+				ran.Add(100)
+			}
+			return nil
+		},
+	}
+	for name, run := range handlers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, handler := newServer(t, nil)
+			var ran atomic.Int64
+			elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+				return none{}, run(ctx, call, &ran)
+			})
+			client := elicittest.Connect(t, handler, modern, elicittest.Script(t), nil)
+			raw, err := client.Send(t.Context(), "tools/call", map[string]any{"name": "ask", "arguments": none{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			questions, err := elicittest.Questions(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(questions) != 1 || questions[0].Key != "size" || bytes.Contains(raw, []byte("isError")) {
+				t.Errorf("result %s", raw)
+			}
+			if ran.Load() != 0 {
+				t.Error("something ran after the pending question")
+			}
+		})
+	}
+}
+
+// TestConcurrent asks from several goroutines at once.
+func TestConcurrent(t *testing.T) {
+	t.Parallel()
+	inEach(t, nil, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+		elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (map[string]int, error) {
+			var mu sync.Mutex
+			widths := make(map[string]int)
+			var failure error
+			var wait sync.WaitGroup
+			for _, key := range []string{"a", "b", "c", "a"} {
+				wait.Go(func() {
+					got, err := elicit.Ask[size](ctx, call, key, "Width of "+key+"?")
+					mu.Lock()
+					defer mu.Unlock()
+					widths[key] = got.Width
+					failure = errors.Join(failure, err)
+				})
+			}
+			wait.Wait()
+			return widths, failure
+		})
+		asked := make(map[string]int)
+		client := elicittest.Connect(t, handler, revision, func(q elicittest.Question) elicittest.Answer {
+			asked[q.Message]++
+			return elicittest.Accept(map[string]any{"width": map[string]int{"Width of a?": 1, "Width of b?": 2, "Width of c?": 3}[q.Message]})
+		}, nil)
+		result, err := client.Call(t.Context(), "ask", none{})
+		if err != nil || result.IsError {
+			t.Fatal(err, result)
+		}
+		if string(result.Structured) != `{"a":1,"b":2,"c":3}` {
+			t.Errorf("widths %s", result.Structured)
+		}
+		for message, n := range asked {
+			if n != 1 {
+				t.Errorf("%q was asked %d times", message, n)
+			}
+		}
+	})
+}
+
+// TestAskAllOutcomes declines one of two.
+func TestAskAllOutcomes(t *testing.T) {
+	t.Parallel()
+	inEach(t, nil, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+		elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+			first := elicit.NewQuestion[size]("first", "First?")
+			second := elicit.NewQuestion[size]("second", "Second?")
+			err := elicit.AskAll(ctx, call, first, second)
+			if errors.Is(err, elicit.ErrPending) {
+				return none{}, err
+			}
+			return none{}, fmt.Errorf("%v: %s %d, %s %d", errors.Is(err, elicit.ErrDeclined), first.Outcome, first.Value.Width, second.Outcome, second.Value.Width)
+		})
+		client := elicittest.Connect(t, handler, revision, func(q elicittest.Question) elicittest.Answer {
+			if q.Message == "First?" {
+				return elicittest.Decline()
+			}
+			return elicittest.Accept(map[string]any{"width": 4})
+		}, nil)
+		result, err := client.Call(t.Context(), "ask", none{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "true: declined 0, accepted 4"; result.Text != want {
+			t.Errorf("got %q, want %q", result.Text, want)
+		}
+	})
+}
+
+// TestResultTexts are the sentences for what a handler did not deal with.
+func TestResultTexts(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		answer elicittest.Answer
+		want   string
+	}{
+		{elicittest.Decline(), `The person declined to answer the question "What size?". The tool stopped there.`},
+		{elicittest.Cancel(), `The person dismissed the question "What size?" without deciding. The tool stopped there; it can be called again.`},
+		{elicittest.Answer{Action: "approve"}, `The answers to the question "What size?" could not be used: the client sent an action that the protocol does not have. The tool stopped there.`},
+	}
+	for _, test := range tests {
+		t.Run(test.answer.Action, func(t *testing.T) {
+			t.Parallel()
+			inEach(t, nil, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+				elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (size, error) {
+					got, err := elicit.Ask[size](ctx, call, "size", "What size?")
+					if err != nil {
+						return size{}, fmt.Errorf("wrapped: %w", err)
+					}
+					return got, nil
+				})
+				client := elicittest.Connect(t, handler, revision, elicittest.Script(t, test.answer), nil)
+				result, err := client.Call(t.Context(), "ask", none{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !result.IsError || result.Text != test.want {
+					t.Errorf("got %t %q\nwant %q", result.IsError, result.Text, test.want)
+				}
+			})
+		})
+	}
+}
+
+// TestCapabilities is the table of who can be asked in which mode.
+func TestCapabilities(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, capabilities string
+		form, url          bool
+	}{
+		{"missing", `{}`, false, false},
+		{"empty", `{"elicitation":{}}`, true, false},
+		{"form", `{"elicitation":{"form":{}}}`, true, false},
+		{"url", `{"elicitation":{"url":{}}}`, false, true},
+		{"both", `{"elicitation":{"form":{},"url":{}}}`, true, true},
+		{"others", `{"sampling":{},"roots":{}}`, false, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			inEach(t, nil, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+				elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, in deletion) (none, error) {
+					if call.CanAsk(elicit.FormMode) != test.form || call.CanAsk(elicit.URLMode) != test.url {
+						t.Errorf("CanAsk: form %t, url %t", call.CanAsk(elicit.FormMode), call.CanAsk(elicit.URLMode))
+					}
+					type where struct {
+						Path string `json:"path"`
+					}
+					_, err := elicit.Ask[where](ctx, call, "where", "Where?")
+					return none{}, err
+				})
+				var script []elicittest.Answer
+				if test.form {
+					script = append(script, elicittest.Accept(map[string]any{"path": "/"}))
+				}
+				client := elicittest.Connect(t, handler, revision, elicittest.Script(t, script...), &elicittest.Options{Capabilities: json.RawMessage(test.capabilities)})
+				result, err := client.Call(t.Context(), "ask", map[string]any{"path": "?"})
+				want := `This client cannot put the question "Where?" to a person. Pass the argument "path" instead.`
+				switch {
+				case test.form:
+					if err != nil || result.IsError {
+						t.Error(err, result)
+					}
+				case revision == modern:
+					var refused *elicittest.Error
+					if !errors.As(err, &refused) {
+						t.Fatal(err, result)
+					}
+					wantError := &elicittest.Error{Code: -32021, Message: want, Data: json.RawMessage(`{"requiredCapabilities":{"elicitation":{"form":{}}}}`), Status: http.StatusBadRequest}
+					if diff := cmp.Diff(wantError, refused); diff != "" {
+						t.Errorf("error (-want +got):\n%s", diff)
+					}
+				default:
+					if err != nil || !result.IsError || result.Text != want {
+						t.Error(err, result)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestLyingClient declares elicitation and refuses it when asked.
+func TestLyingClient(t *testing.T) {
+	t.Parallel()
+	server, handler := newServer(t, nil)
+	var failure error
+	elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+		_, failure = elicit.Ask[size](ctx, call, "size", "What size?")
+		return none{}, failure
+	})
+	// go-sdk's client without a handler answers "method not found".
+	client := mcp.NewClient(&mcp.Implementation{Name: "c"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{}}})
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: serve(t, handler), MaxRetries: -1}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() })
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "ask"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !result.IsError || !errors.Is(failure, elicit.ErrUnanswerable) {
+		t.Errorf("error %v, result %+v", failure, result)
+	}
+}
+
+// TestPanic ends the call, not the process, and says where to look.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	for _, revision := range elicittest.Revisions {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			var log lockedBuffer
+			server, handler := newServer(t, &elicit.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(context.Context, *elicit.Call, none) (none, error) {
+				panic("database password is hunter2")
+			})
+			client := elicittest.Connect(t, handler, revision, elicittest.Script(t), nil)
+			result, err := client.Call(t.Context(), "ask", none{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := strings.TrimSuffix(strings.TrimPrefix(result.Text, "the tool failed unexpectedly (error "), ")")
+			if !result.IsError || len(id) < 20 || !strings.Contains(log.String(), id) {
+				t.Errorf("text %q, log %s", result.Text, log.String())
+			}
+			if strings.Contains(string(result.Raw), "hunter2") {
+				t.Error("the panic's text went to the client")
+			}
+		})
+	}
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
