@@ -28,7 +28,7 @@ type LimitError struct {
 
 func (e *LimitError) Error() string { return fmt.Sprintf("%s over the limit of %d", e.What, e.Limit) }
 
-// message is the envelope of one JSON-RPC message. The raw fields are slices of the bytes that were read.
+// message is the envelope of one JSON-RPC message. The raw fields are slices of the message.
 type message struct {
 	id     json.RawMessage // nil: absent or null
 	method string          // "" in a response
@@ -44,45 +44,93 @@ type member struct {
 	value json.RawMessage
 }
 
-// members splits a JSON object and refuses trailing bytes and repeated names: two readers of an object with a
-// repeated name see different objects.
+// members splits a JSON object into slices of raw and refuses trailing bytes and repeated names: two readers of an
+// object with a repeated name see different objects. It copies nothing: a message may be large.
 func members(raw []byte, limit int) ([]member, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	tok, err := dec.Token()
-	if err != nil {
+	if !json.Valid(raw) {
 		return nil, fmt.Errorf("%w: not JSON", ErrMalformed)
 	}
-	if tok != json.Delim('{') {
+	// From here on raw is one JSON value, so no index runs past its end.
+	i := space(raw, 0)
+	if raw[i] != '{' {
 		return nil, fmt.Errorf("%w: not an object", ErrMalformed)
 	}
 	var out []member
 	seen := make(map[string]bool)
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return nil, fmt.Errorf("%w: not JSON", ErrMalformed)
+	for i = space(raw, i+1); raw[i] != '}'; {
+		if len(out) == limit {
+			return nil, &LimitError{What: "members of an object", Limit: limit}
 		}
-		name := tok.(string) // in an object, at a name, the decoder returns nothing else
+		end := value(raw, i)
+		name, err := text(raw[i:end])
+		if err != nil {
+			return nil, err
+		}
 		if seen[name] {
 			return nil, fmt.Errorf("%w: name %.64q twice in one object", ErrMalformed, name)
 		}
 		seen[name] = true
-		if limit > 0 && len(out) == limit {
-			return nil, &LimitError{What: "members of an object", Limit: limit}
+		i = space(raw, space(raw, end)+1) // past the colon
+		end = value(raw, i)
+		out = append(out, member{name, raw[i:end:end]})
+		if i = space(raw, end); raw[i] == ',' {
+			i = space(raw, i+1)
 		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, fmt.Errorf("%w: not JSON", ErrMalformed)
-		}
-		out = append(out, member{name, value})
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, fmt.Errorf("%w: not JSON", ErrMalformed)
-	}
-	if len(bytes.TrimLeft(raw[dec.InputOffset():], " \t\r\n")) > 0 {
-		return nil, fmt.Errorf("%w: bytes after the message", ErrMalformed)
 	}
 	return out, nil
+}
+
+// space is the index of the first byte from i on that is no JSON white space.
+func space(raw []byte, i int) int {
+	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\r' || raw[i] == '\n') {
+		i++
+	}
+	return i
+}
+
+// value is the index after the JSON value that starts at i in valid JSON.
+func value(raw []byte, i int) int {
+	deep := 0
+	for {
+		switch raw[i] {
+		case '"':
+			for i++; raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+			i++
+		case '{', '[':
+			deep++
+			i++
+			continue
+		case '}', ']':
+			deep--
+			i++
+		case ',', ':', ' ', '\t', '\r', '\n': // only inside
+			i++
+			continue
+		default: // a number, true, false or null
+			for i < len(raw) && !strings.ContainsRune(",:]} \t\r\n", rune(raw[i])) {
+				i++
+			}
+		}
+		if deep == 0 {
+			return i
+		}
+	}
+}
+
+// text decodes a JSON string.
+func text(raw []byte) (string, error) {
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return string(raw[1 : len(raw)-1]), nil
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return "", fmt.Errorf("%w: not a string", ErrMalformed)
+	}
+	return s, nil
 }
 
 // maxEnvelope bounds the members of an envelope; JSON-RPC has six.

@@ -52,7 +52,7 @@ func (r InputRequest) Foreign() bool { return r.Method != methodElicit }
 
 // ParseResult reads the raw result of a call. It reports whether the result asks for input, and then what.
 // A result without resultType is complete (MCP 2026-07-28, Result). Errors are [ErrUndeclared], [ErrMisplaced],
-// [ErrMalformed] and *[LimitError].
+// [ErrMalformed] and *[LimitError]. What it returns are slices of raw.
 func ParseResult(raw json.RawMessage) (*InputRequired, bool, error) {
 	if depth(raw) > maxDepth {
 		return nil, false, &LimitError{What: "nesting of a result", Limit: maxDepth}

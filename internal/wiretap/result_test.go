@@ -213,3 +213,47 @@ func TestElicitations(t *testing.T) {
 		t.Errorf("many: %v, want a *LimitError", err)
 	}
 }
+
+// slowMembers is members written with the standard library's decoder.
+func slowMembers(raw []byte) ([]member, bool) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
+		return nil, false
+	}
+	var out []member
+	seen := make(map[string]bool)
+	for dec.More() {
+		tok, err := dec.Token()
+		if err != nil || seen[tok.(string)] {
+			return nil, false
+		}
+		seen[tok.(string)] = true
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
+			return nil, false
+		}
+		out = append(out, member{tok.(string), value})
+	}
+	if _, err := dec.Token(); err != nil || len(bytes.Trim(raw[dec.InputOffset():], " \t\r\n")) > 0 {
+		return nil, false
+	}
+	return out, true
+}
+
+func FuzzMembers(f *testing.F) {
+	for _, s := range []string{
+		` { "a" : 1 , "\u0062\"":"x\\" ,"c":[{"}":"]"}, -1.5e3,true] } `, `{}`, `{"":null}`, `{"a":1,"a":2}`, `{"a":1}{`, `[]`, `{"a":"\ud800","ÿ":0}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		want, ok := slowMembers(raw)
+		got, err := members(raw, 1<<20)
+		if ok != (err == nil) {
+			t.Fatalf("members(%q) = %v; the decoder: %v", raw, err, ok)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(member{})); diff != "" && ok {
+			t.Fatalf("members(%q) (-decoder +got):\n%s", raw, diff)
+		}
+	})
+}

@@ -356,12 +356,12 @@ func placeholder(c *call, m message) []byte {
 			// The SDK's decoder would refuse it, and give up the connection.
 			return errorMessage(c.id, -32603, "server sent an error that cannot be read")
 		}
-		text, _ := json.Marshal(e.Message)
+		quoted, _ := json.Marshal(e.Message)
 		data := ""
 		if e.Data != nil {
 			data = `,"data":` + string(e.Data)
 		}
-		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s%s}}`, c.id, e.Code, text, data)
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s%s}}`, c.id, e.Code, quoted, data)
 	}
 	if c.x == nil {
 		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, c.id, m.result)
