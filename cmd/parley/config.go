@@ -14,13 +14,16 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
+// configUsage is the help of --config, which every subcommand has.
+const configUsage = "YAML `FILE` with a key for each flag"
+
 // maxConfig bounds the configuration file, in bytes.
 const maxConfig = 1 << 20
 
 // parse fills fs from the arguments, then from variables PARLEY_FLAG, then from
 // the file that --config names: what is set first wins.
 func parse(fs *flag.FlagSet, args []string, env *environment) error {
-	config := fs.String("config", "", "YAML `FILE` with a key for each flag")
+	config := fs.String("config", "", configUsage)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return err

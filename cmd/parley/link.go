@@ -13,6 +13,9 @@ import (
 	"github.com/parley-mcp/parley/link"
 )
 
+// maxURL bounds an address that is printed, in characters; longer ones are refused.
+const maxURL = 10_000
+
 var linkCommand = command{
 	name: "link", args: "URL...", short: "say what a URL really is",
 	long: `
@@ -75,9 +78,9 @@ func printReport(w io.Writer, r *link.Report) error {
 	var b strings.Builder
 	shown := r.Href
 	if r.Verdict == link.Refuse {
-		shown = defang(r.Raw)
+		shown = link.Defang(plain.Line(r.Raw, maxURL))
 	}
-	fmt.Fprintf(&b, "%s: %s\n", r.Verdict, plain.Line(shown, 10000))
+	fmt.Fprintf(&b, "%s: %s\n", r.Verdict, plain.Line(shown, maxURL))
 	if r.Domain != "" {
 		fmt.Fprintf(&b, "  website: %s", plain.Line(r.Domain, 300))
 		if r.DomainUnicode != "" && r.DomainUnicode != r.Domain {
@@ -90,10 +93,6 @@ func printReport(w io.Writer, r *link.Report) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func defang(raw string) string {
-	return strings.NewReplacer("http", "hxxp", "HTTP", "HXXP", "://", "[://]", ".", "[.]").Replace(raw)
 }
 
 // readNames reads a list of domains: one a line, # begins a comment.

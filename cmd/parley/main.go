@@ -143,6 +143,7 @@ func printHelp(w io.Writer, cmd command) {
 		fmt.Fprintf(w, " %s", cmd.args)
 	}
 	fmt.Fprintf(w, "\n\n%s\n", strings.TrimSpace(cmd.long))
+	fs.String("config", "", configUsage)
 	first := true
 	fs.VisitAll(func(f *flag.Flag) {
 		if first {
