@@ -334,6 +334,9 @@ func (c *checker) items(f *Field) error {
 		if err != nil {
 			return err
 		}
+		if c.once && (bad || twice) {
+			continue // known enough
+		}
 		i := f.option(&c.sc, kind, t)
 		if i < 0 {
 			bad = true

@@ -31,7 +31,7 @@
 // numbers compared exactly and never through a float64, patterns not anchored.
 // Beyond it, email, uri, date and date-time are asserted (RFC 5321, 3986 and
 // 3339, on the real calendar), a key that was not asked for is an error, so is
-// a key given twice, and a number that a float64 cannot hold is refused. Other
+// a key given twice, and a number beyond the range of a float64 is refused. Other
 // formats are annotations. A pattern that RE2 cannot run, or that would cost too
 // much, is not enforced: Field.PatternEnforced and a Note in the View say so.
 //

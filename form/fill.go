@@ -15,6 +15,8 @@ const (
 	FillAll FillMode = iota
 	// FillRequired fills only required fields: what a server does with an
 	// answer. An optional field that is absent was cleared, and stays so.
+	// So was one that is null: null is no value of an answer (MCP 2026-07-28
+	// ElicitResult.content), and clients write it for an empty control.
 	// Integers written 3.0 or 3e0 become 3, which decodes everywhere.
 	FillRequired
 )
@@ -34,6 +36,11 @@ func (s *Schema) Fill(content []byte, mode FillMode) ([]byte, error) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		switch {
+		case mode == FillRequired && string(values[i]) == "null" && !f.nullIsLegal():
+			values[i] = nil
+			if f.Required && f.DefaultUsable {
+				values[i] = f.Default
+			}
 		case values[i] != nil:
 			if mode == FillRequired && f.Kind == Integer {
 				values[i] = plainInteger(values[i])
@@ -111,6 +118,10 @@ func (s *Schema) build(values []json.RawMessage, extra []byte) []byte {
 		out = append(out, extra...)
 	}
 	return append(out, '}')
+}
+
+func (f *Field) nullIsLegal() bool {
+	return f.Nullable || f.Kind == JSON && typeFits(f.types, &node{kind: jNull})
 }
 
 func plainInteger(raw json.RawMessage) json.RawMessage {

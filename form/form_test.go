@@ -84,10 +84,20 @@ func TestAmplification(t *testing.T) {
 		t.Error("no field is left out")
 	}
 
-	s = mustParse(t, `{"type":"object","$defs":{"x":{"type":"string","description":"`+strings.Repeat("d", 40_000)+`","pattern":"^.{1,900}$"}},"properties":{`+refs.String()[1:]+`}}`)
-	if b := mustJSON(t, s.View()); len(b) > MaxFields*(maxHint+2000) {
+	s = mustParse(t, `{"type":"object","$defs":{"x":{"type":"string","description":"`+strings.Repeat("d", 25_000)+`","default":"`+strings.Repeat("d", 25_000)+`"}},"properties":{`+refs.String()[1:]+`}}`)
+	if b := mustJSON(t, s.View()); len(b) > MaxFields*(maxHint+1000)+MaxContent {
 		t.Errorf("view of %d bytes", len(b))
 	}
+	filled, err := s.Fill(nil, FillAll)
+	if err != nil || len(filled) > MaxContent+MaxFields*10 {
+		t.Errorf("filled to %d bytes, %v", len(filled), err)
+	}
+
+	var patterns strings.Builder
+	for i := range MaxFields {
+		fmt.Fprintf(&patterns, `,"f%d":{"type":"string","pattern":"^%d.{1,900}$"}`, i, i)
+	}
+	s = mustParse(t, `{"type":"object","properties":{`+patterns.String()[1:]+`}}`)
 	enforced := 0
 	for _, f := range s.Fields() {
 		if f.PatternEnforced {

@@ -102,6 +102,9 @@ func percentDecode(s string) string {
 func (s *Schema) expand(n *node) (layers, string) {
 	var l layers
 	for range maxRefs {
+		if s.left.steps--; s.left.steps < 0 {
+			return l, "the form is too large to read"
+		}
 		if n.kind != jObject {
 			return l, "its description is not an object"
 		}

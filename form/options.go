@@ -7,6 +7,9 @@ import (
 // options reads the branches of oneOf or anyOf. A branch is a const with a
 // title, or an enum.
 func (s *Schema) options(branches []*node, typ string, null *bool) ([]Option, string) {
+	if len(branches) > s.left.options {
+		return nil, "it has too many choices"
+	}
 	var out []Option
 	for _, b := range branches {
 		l, problem := s.expand(b)
@@ -35,6 +38,9 @@ func (s *Schema) enumOptions(l layers, typ string, null *bool) ([]Option, string
 	enum := l.get("enum")
 	if enum.kind != jArray {
 		return nil, "its choices cannot be read"
+	}
+	if len(enum.items) > s.left.options {
+		return nil, "it has too many choices"
 	}
 	titles := l.get("enumNames")
 	out := make([]Option, 0, len(enum.items))

@@ -21,6 +21,9 @@ func compilePattern(p string) (*regexp.Regexp, int) {
 	if err != nil {
 		return nil, 0
 	}
+	if size(tree) > maxPatternOp { // before repeats are written out
+		return nil, 0
+	}
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil || len(prog.Inst) > maxPatternOp {
 		return nil, 0
@@ -30,6 +33,26 @@ func compilePattern(p string) (*regexp.Regexp, int) {
 		return nil, 0
 	}
 	return re, len(prog.Inst)
+}
+
+type compiled struct {
+	re   *regexp.Regexp
+	cost int
+}
+
+// size is about how many instructions a pattern will have.
+func size(re *syntax.Regexp) int {
+	n := 1
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		n += size(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min+1, re.Max)
+	}
+	return min(n, maxPatternOp+1)
 }
 
 // ecmaSpace is what \s means in ECMA-262 (WhiteSpace and LineTerminator). A

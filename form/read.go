@@ -13,10 +13,10 @@ var restricting = []string{
 	"$dynamicRef", "$recursiveRef", "contains", "prefixItems", "patternProperties", "propertyNames",
 }
 
-func (s *Schema) readField(name string, n *node, left *budget) Field {
+func (s *Schema) readField(name string, n *node) Field {
 	f := Field{Name: name, Pointer: join("properties", name), Offset: n.off}
-	problem := s.fill(&f, n, left)
-	if problem == "" && len(f.Options) > left.options {
+	problem := s.fill(&f, n)
+	if problem == "" && len(f.Options) > s.left.options {
 		problem = "it has too many choices"
 	}
 	if problem != "" {
@@ -26,16 +26,19 @@ func (s *Schema) readField(name string, n *node, left *budget) Field {
 		}
 		f.Options = nil
 	}
-	left.options -= len(f.Options)
+	s.left.options -= len(f.Options)
 	f.indexOptions()
 	if f.Default != nil {
-		f.DefaultUsable = f.Kind != Unsupported && s.legalDefault(&f)
+		f.DefaultUsable = f.Kind != Unsupported && len(f.Default) <= s.left.defaults && s.legalDefault(&f)
+		if f.DefaultUsable {
+			s.left.defaults -= len(f.Default)
+		}
 	}
 	return f
 }
 
 // fill reads one property and gives the reason when it cannot be drawn.
-func (s *Schema) fill(f *Field, n *node, left *budget) string {
+func (s *Schema) fill(f *Field, n *node) string {
 	l, problem := s.expand(n)
 	f.Title, f.Description = l.text("title"), l.text("description")
 	if d := l.get("default"); d != nil {
@@ -58,6 +61,9 @@ func (s *Schema) fill(f *Field, n *node, left *budget) string {
 		}
 		if alt.kind != jArray || len(alt.items) == 0 {
 			return "its choices cannot be read"
+		}
+		if len(alt.items) > s.left.options {
+			return "it has too many choices"
 		}
 		var rest []layers
 		var consts []*node
@@ -130,9 +136,11 @@ func (s *Schema) fill(f *Field, n *node, left *budget) string {
 	case isOptions:
 		found, problem = s.options(opts, typ, &f.Nullable)
 		if e := l.get("enum"); e != nil { // both hold
-			found = slices.DeleteFunc(found, func(o Option) bool {
-				return !slices.ContainsFunc(e.items, func(n *node) bool { return n.str == o.Value })
-			})
+			both := make(map[string]bool, len(e.items))
+			for _, n := range e.items {
+				both[n.str] = true
+			}
+			found = slices.DeleteFunc(found, func(o Option) bool { return !both[o.Value] })
 		}
 	case l.get("enum") != nil:
 		found, problem = s.enumOptions(l, typ, &f.Nullable)
@@ -141,7 +149,7 @@ func (s *Schema) fill(f *Field, n *node, left *budget) string {
 		o, problem = s.option(l.get("const"), "", "", typ, &f.Nullable)
 		found = o
 	default:
-		s.readPlain(f, l, typ, left)
+		s.readPlain(f, l, typ)
 		return ""
 	}
 	if problem != "" {
@@ -218,7 +226,7 @@ func (s *Schema) inferType(l layers, isOptions bool) (string, string) {
 	return "", "it has no type"
 }
 
-func (s *Schema) readPlain(f *Field, l layers, typ string, left *budget) {
+func (s *Schema) readPlain(f *Field, l layers, typ string) {
 	f.Format = l.text("format")
 	switch typ {
 	case "boolean":
@@ -229,9 +237,14 @@ func (s *Schema) readPlain(f *Field, l layers, typ string, left *budget) {
 		f.MinLength, f.MaxLength = l.most("minLength"), l.least("maxLength")
 		f.explicitEmpty = f.MinLength != nil && *f.MinLength == 0
 		f.Pattern = l.text("pattern")
-		if f.Pattern != "" && left.patterns > 0 {
-			f.re, f.reCost = compilePattern(f.Pattern)
-			left.patterns -= f.reCost
+		if _, known := s.patterns[f.Pattern]; f.Pattern != "" && (known || s.left.patterns > 0) {
+			c, known := s.patterns[f.Pattern]
+			if !known {
+				c.re, c.cost = compilePattern(f.Pattern)
+				s.patterns[f.Pattern] = c
+				s.left.patterns -= c.cost + len(f.Pattern)
+			}
+			f.re, f.reCost = c.re, c.cost
 			f.PatternEnforced = f.re != nil
 		}
 	case "integer", "number":

@@ -27,7 +27,8 @@ const (
 	maxPatterns  = 50_000 // instructions of all patterns of a schema
 	maxMatchWork = 16 << 20
 	maxErrors    = 100
-	maxOptions   = 10_000 // of all fields; a shared $ref multiplies them
+	maxOptions   = 10_000  // of all fields
+	maxSteps     = 200_000 // schemas that are looked at, for all fields
 )
 
 // ErrSchema is matched by every error of Parse and ParseArguments.
@@ -59,10 +60,14 @@ type Schema struct {
 	index     map[string]int
 	// undeclared are names that required lists and properties does not.
 	undeclared []string
+	// left and patterns are used while it is read.
+	left     budget
+	patterns map[string]compiled
 }
 
-// A budget bounds what many fields together may cost.
-type budget struct{ patterns, options int }
+// A budget bounds what many fields together may cost: a small schema can make
+// many fields refer to one large description.
+type budget struct{ patterns, options, steps, defaults int }
 
 // Parse reads the requestedSchema of a form question. It keeps the bytes and
 // the order of the fields and reads every shape that servers send; what cannot
@@ -147,6 +152,9 @@ func (s *Schema) maxContent() int {
 
 // read finds the fields under the root.
 func (s *Schema) read() error {
+	s.left = budget{maxPatterns, maxOptions, maxSteps, s.maxContent()}
+	s.patterns = map[string]compiled{}
+	defer func() { s.patterns = nil }()
 	root, problem := s.expand(s.root)
 	if problem != "" && !s.arguments {
 		return &SchemaError{"root-type", "", s.root.off, problem}
@@ -187,9 +195,8 @@ func (s *Schema) read() error {
 			return &SchemaError{"too-many-fields", "/properties", props.off, fmt.Sprintf("more than %d fields", MaxFields)}
 		}
 		s.fields = make([]Field, 0, len(props.members))
-		left := &budget{maxPatterns, maxOptions}
 		for _, m := range props.members {
-			f := s.readField(m.key, m.val, left)
+			f := s.readField(m.key, m.val)
 			f.Required = required[m.key]
 			s.fields = append(s.fields, f)
 		}

@@ -18,12 +18,34 @@ func (f *Field) Label() string {
 // clean makes one line of a server's text: line breaks and other controls
 // become spaces, characters that are invisible or turn the direction of the
 // text go.
-func clean(s string) string { return strings.Join(strings.Fields(scrub(s, false)), " ") }
+func clean(s string) string {
+	return strings.Join(strings.Fields(scrub(head(s), false)), " ")
+}
+
+// head bounds what is cleaned of a label or hint; more is never shown.
+func head(s string) string {
+	const most = 4 * maxHint
+	if len(s) <= most {
+		return s
+	}
+	n := most
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
 
 // cleanBlock is clean for text of several lines.
 func cleanBlock(s string) string { return strings.TrimSpace(scrub(s, true)) }
 
 func scrub(s string, lines bool) string {
+	plain := true
+	for i := 0; i < len(s) && plain; i++ {
+		plain = ' ' <= s[i] && s[i] < 0x7F || lines && s[i] == '\n'
+	}
+	if plain {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' && lines:

@@ -138,7 +138,7 @@ func (s *Schema) View() *View {
 func (f *Field) view(v *View) ViewField {
 	note := func(code, text string) { v.Notes = append(v.Notes, Note{f.Name, code, text}) }
 	d := ViewField{
-		Name: f.Name, Label: clip(f.Label(), maxLabel), Hint: clip(cleanBlock(f.Description), maxHint),
+		Name: f.Name, Label: clip(f.Label(), maxLabel), Hint: clip(cleanBlock(head(f.Description)), maxHint),
 		Required: f.Required && !f.Nullable,
 		Minimum:  string(f.Minimum), Maximum: string(f.Maximum),
 		ExclusiveMinimum: string(f.ExclusiveMinimum), ExclusiveMaximum: string(f.ExclusiveMaximum),
@@ -245,7 +245,7 @@ func (f *Field) viewOptions() []ViewOption {
 			}
 		}
 		looks[skeleton(label)]++
-		out = append(out, ViewOption{Value: o.Value, Label: label, Hint: clip(cleanBlock(o.Description), maxLabel), ShowValue: empty})
+		out = append(out, ViewOption{Value: o.Value, Label: label, Hint: clip(cleanBlock(head(o.Description)), maxLabel), ShowValue: empty})
 	}
 	for i := range out {
 		if looks[skeleton(out[i].Label)] > 1 {
