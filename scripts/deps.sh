@@ -73,7 +73,7 @@ wait_for() {
 
 # postgres_bin prints the folder of the newest PostgreSQL server's programs.
 postgres_bin() {
-	find /usr/lib/postgresql -path '*/bin/initdb' -printf '%h\n' 2>/dev/null | sort -V | tail -n 1
+	{ find /usr/lib/postgresql -path '*/bin/initdb' -printf '%h\n' 2>/dev/null || true; } | sort -V | tail -n 1
 }
 
 postgres() {
