@@ -377,3 +377,66 @@ func TestWithdrawRaces(t *testing.T) {
 		t.Error("a cancellation of nothing was passed on")
 	}
 }
+
+// An answer follows a redirect once; one that is not followed ends the question.
+func TestAnswerRedirected(t *testing.T) {
+	t.Parallel()
+	for _, follow := range []bool{true, false} {
+		t.Run(fmt.Sprint(follow), func(t *testing.T) {
+			t.Parallel()
+			done := make(chan struct{})
+			srv := newRaw(t, func(w http.ResponseWriter, r *http.Request, call string, _ *rawServer) {
+				events(w, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\"}\n\n")
+				select {
+				case <-done:
+				case <-r.Context().Done():
+				}
+				events(w, "data: "+result(call)+"\n\n")
+			})
+			tap := New(nil)
+			if !follow {
+				tap.afterReply = time.Millisecond
+			}
+			redirected := false
+			marks := 0
+			got := make(chan Delivery, 1)
+			cs := overHTTP(t, tap, srv.url, v2025, func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				q := tap.Question(req.Params.GetMeta())
+				q.Answer(nil, func(context.Context) error { marks++; return nil })
+				go func() {
+					<-q.Done()
+					got <- q.Delivery()
+					close(done)
+				}()
+				return &mcp.ElicitResult{Action: "cancel"}, nil
+			}, func(tr *mcp.StreamableClientTransport) {
+				if !follow {
+					tr.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error { return errors.New("no redirects") }
+				}
+				tr.HTTPClient.Transport = tap.RoundTripper(roundTripFunc(func(r *http.Request) (*http.Response, error) {
+					if r.GetBody != nil && !redirected {
+						body, _ := r.GetBody()
+						if b, _ := io.ReadAll(body); strings.Contains(string(b), `"result"`) {
+							redirected = true
+							return &http.Response{StatusCode: 307, Header: http.Header{"Location": {srv.url + "/x"}}, Body: http.NoBody, Request: r}, nil
+						}
+					}
+					return srv.transport.RoundTrip(r)
+				}))
+			})
+			if _, err := callTool(t, cs, new(Exchange), "t"); err != nil {
+				t.Error(err)
+			}
+			want := Delivery{Left: true, Status: 307}
+			if follow {
+				want = Delivery{Left: true, Status: 202, Accepted: true}
+				if a := srv.answer(); a != `{"jsonrpc":"2.0","id":1,"result":{"action":"cancel"}}` {
+					t.Errorf("answer = %s", a)
+				}
+			}
+			if diff := cmp.Diff(want, <-got); diff != "" || marks != 1 {
+				t.Errorf("marks %d, delivery (-want +got):\n%s", marks, diff)
+			}
+		})
+	}
+}

@@ -73,8 +73,9 @@ func exchangeOf(ctx context.Context) *Exchange {
 	return x
 }
 
-// Outcome returns what is known now. When the SDK's method has returned, what it saw is in it. A later reply (on
-// stdio, or on a resumed response) changes it: see [Exchange.Replied].
+// Outcome returns what is known now. When the SDK's method has returned, what it saw is in it, and Left is final; if
+// its context ended, the Fault may follow a moment later. A late reply (on stdio, or on a resumed response) is added:
+// see [Exchange.Replied].
 func (x *Exchange) Outcome() Outcome {
 	x.mu.Lock()
 	defer x.mu.Unlock()

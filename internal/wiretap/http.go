@@ -137,9 +137,21 @@ func (r *roundTripper) answer(req *http.Request, s sending) (*http.Response, err
 		q.attempt.status = resp.StatusCode
 		q.delivery.Status, q.delivery.Left = resp.StatusCode, true
 		q.mu.Unlock()
-		if resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect {
-			return resp, nil // the client may follow
-		}
+	}
+	if resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect {
+		// The client may follow at once, or never.
+		time.AfterFunc(r.tap.afterReply, func() {
+			if q != nil {
+				q.mu.Lock()
+				followed := q.attempt.status == 0
+				q.mu.Unlock()
+				if followed {
+					return
+				}
+			}
+			r.tap.answered(s.ask, resp.StatusCode, false, nil)
+		})
+		return resp, nil
 	}
 	r.tap.answered(s.ask, resp.StatusCode, resp.StatusCode/100 == 2, nil)
 	return resp, nil
@@ -217,14 +229,14 @@ func (r *roundTripper) wrap(resp *http.Response, c *call, cancel context.CancelF
 	}
 	resp.Header.Del("Content-Length")
 	resp.ContentLength = -1
-	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	media := mediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode/100 != 2:
 		resp.Body = r.refused(resp, body, c, cancel)
 	case media == "text/event-stream":
 		resp.Body = &eventBody{
 			tap: r.tap, call: c, src: body, cancel: cancel,
-			split: splitter{limit: r.tap.opts.MaxMessage}, buf: make([]byte, 16<<10),
+			split: splitter{limit: r.tap.opts.MaxMessage}, buf: make([]byte, 4<<10),
 		}
 	case media == "application/json" && c != nil:
 		resp.Body = &jsonBody{tap: r.tap, call: c, src: body, cancel: cancel}
@@ -238,6 +250,15 @@ func (r *roundTripper) wrap(resp *http.Response, c *call, cancel context.CancelF
 		}
 		resp.Body = &closing{ReadCloser: body, cancel: cancel}
 	}
+}
+
+// mediaType is read as the SDK reads it: what it takes for a stream must not pass by here.
+func mediaType(header string) string {
+	media, _, err := mime.ParseMediaType(header)
+	if err != nil {
+		return ""
+	}
+	return media
 }
 
 // refused reads the body of a response with an error status at once: the SDK does not look at all of them, and a

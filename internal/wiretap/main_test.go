@@ -10,6 +10,9 @@ import (
 // childEnv makes the test binary behave as an MCP server on stdio: see children in process_test.go.
 const childEnv = "WIRETAP_TEST_CHILD"
 
+// children are the servers that the test binary can be.
+var children map[string]func() int
+
 func TestMain(m *testing.M) {
 	if name := os.Getenv(childEnv); name != "" {
 		child, ok := children[name]

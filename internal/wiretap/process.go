@@ -227,8 +227,8 @@ func (p *Process) read() {
 	case <-p.closing:
 	case <-timer.C:
 	}
+	p.tap.end(p.exitError()) // before the SDK hears of it
 	close(p.ended)
-	p.tap.end(p.exitError())
 }
 
 // readLine reads one line without its end. A line over the limit is an error.

@@ -21,81 +21,82 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// children are the servers that the test binary can be.
-var children = map[string]func() int{
-	"sdk": func() int {
-		if err := sdkServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return 0
-	},
-	// noisy prints what is no JSON-RPC around and between its messages.
-	"noisy": func() int {
-		fmt.Print("Starting server...\n\n\x1b[31mred\x1b[0m\n{\"log\":true}\n[1,2]\n")
-		return scripted(func(id, tool string) {
-			fmt.Printf("working\r\n%s\r\n", result(id))
-		})
-	},
-	"huge": func() int {
-		return scripted(func(id, _ string) {
-			fmt.Println(strings.Repeat("x", 10_000))
-			fmt.Println(result(id))
-		})
-	},
-	"crash": func() int {
-		return scripted(func(string, string) {
-			fmt.Fprintln(os.Stderr, strings.Repeat("noise\n", 10_000)+"fatal: no API key")
-			fmt.Print(`{"jsonrpc":"2.0","id":`)
-			os.Exit(3)
-		})
-	},
-	// silent is a legacy server that does not answer what it does not know.
-	"silent": func() int { return scripted(func(id, _ string) { fmt.Println(result(id)) }) },
-	// asking asks with an id that a float64 loses, and returns what it was answered.
-	"asking": func() int {
-		return scripted(func(id, _ string) {
-			fmt.Println(`{"jsonrpc":"2.0","id":9007199254740993,"method":"elicitation/create","params":{"requestedSchema":` + askSchema + `}}`)
-			for in.Scan() {
-				if strings.Contains(in.Text(), `"id":9007199254740993`) {
-					text, _ := json.Marshal(in.Text())
-					fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":%s}]}}\n", id, text)
-					return
-				}
+func init() {
+	children = map[string]func() int{
+		"sdk": func() int {
+			if err := sdkServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
 			}
-		})
-	},
-	// stubborn ignores SIGTERM and the end of its input, and has a child that holds its pipes.
-	"stubborn": func() int {
-		signal.Ignore(syscall.SIGTERM)
-		sleeper := exec.Command("sleep", "600")
-		sleeper.Stdout, sleeper.Stderr = os.Stdout, os.Stderr
-		sleeper.ExtraFiles = []*os.File{os.NewFile(3, "held")}
-		if err := sleeper.Start(); err != nil {
-			return 1
-		}
-		scripted(func(id, _ string) { fmt.Println(result(id)) })
-		select {}
-	},
-	// leaver ends when its input ends, and leaves a child behind that holds its pipes.
-	"leaver": func() int {
-		sleeper := exec.Command("sleep", "600")
-		sleeper.Stdout, sleeper.Stderr = os.Stdout, os.Stderr
-		sleeper.ExtraFiles = []*os.File{os.NewFile(3, "held")}
-		if err := sleeper.Start(); err != nil {
-			return 1
-		}
-		return scripted(func(id, _ string) { os.Exit(4) })
-	},
-	// deaf does the handshake and then reads nothing more.
-	"deaf": func() int {
-		scriptedUntil("notifications/initialized", func(string, string) {})
-		select {}
-	},
-	"dead": func() int {
-		fmt.Fprintln(os.Stderr, "cannot start: set API_KEY")
-		return 7
-	},
+			return 0
+		},
+		// noisy prints what is no JSON-RPC around and between its messages.
+		"noisy": func() int {
+			fmt.Print("Starting server...\n\n\x1b[31mred\x1b[0m\n{\"log\":true}\n[1,2]\n")
+			return scripted(func(id, tool string) {
+				fmt.Printf("working\r\n%s\r\n", result(id))
+			})
+		},
+		"huge": func() int {
+			return scripted(func(id, _ string) {
+				fmt.Println(strings.Repeat("x", 10_000))
+				fmt.Println(result(id))
+			})
+		},
+		"crash": func() int {
+			return scripted(func(string, string) {
+				fmt.Fprintln(os.Stderr, strings.Repeat("noise\n", 10_000)+"fatal: no API key")
+				fmt.Print(`{"jsonrpc":"2.0","id":`)
+				os.Exit(3)
+			})
+		},
+		// silent is a legacy server that does not answer what it does not know.
+		"silent": func() int { return scripted(func(id, _ string) { fmt.Println(result(id)) }) },
+		// asking asks with an id that a float64 loses, and returns what it was answered.
+		"asking": func() int {
+			return scripted(func(id, _ string) {
+				fmt.Println(`{"jsonrpc":"2.0","id":9007199254740993,"method":"elicitation/create","params":{"requestedSchema":` + askSchema + `}}`)
+				for in.Scan() {
+					if strings.Contains(in.Text(), `"id":9007199254740993`) {
+						text, _ := json.Marshal(in.Text())
+						fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":%s}]}}\n", id, text)
+						return
+					}
+				}
+			})
+		},
+		// stubborn ignores SIGTERM and the end of its input, and has a child that holds its pipes.
+		"stubborn": func() int {
+			signal.Ignore(syscall.SIGTERM)
+			sleeper := exec.Command("sleep", "600")
+			sleeper.Stdout, sleeper.Stderr = os.Stdout, os.Stderr
+			sleeper.ExtraFiles = []*os.File{os.NewFile(3, "held")}
+			if err := sleeper.Start(); err != nil {
+				return 1
+			}
+			scripted(func(id, _ string) { fmt.Println(result(id)) })
+			select {}
+		},
+		// leaver ends when its input ends, and leaves a child behind that holds its pipes.
+		"leaver": func() int {
+			sleeper := exec.Command("sleep", "600")
+			sleeper.Stdout, sleeper.Stderr = os.Stdout, os.Stderr
+			sleeper.ExtraFiles = []*os.File{os.NewFile(3, "held")}
+			if err := sleeper.Start(); err != nil {
+				return 1
+			}
+			return scripted(func(id, _ string) { os.Exit(4) })
+		},
+		// deaf does the handshake and then reads nothing more.
+		"deaf": func() int {
+			scriptedUntil("notifications/initialized", func(string, string) {})
+			select {}
+		},
+		"dead": func() int {
+			fmt.Fprintln(os.Stderr, "cannot start: set API_KEY")
+			return 7
+		},
+	}
 }
 
 var in = func() *bufio.Scanner {

@@ -56,7 +56,8 @@ type Delivery struct {
 // Answer leaves the exact answer with the question. The handler calls it before it returns; what the handler returns
 // then is only a placeholder (but if it returns an error, the error is sent). result nil sends what the handler
 // returned. before, if not nil, runs once before the first byte of the answer or the error is written; its error keeps
-// it back, and [Delivery.Err] wraps [ErrVetoed]. It does nothing once the answer is on its way.
+// it back, and [Delivery.Err] wraps [ErrVetoed]. The context of before ends with nothing, so before bounds itself.
+// Answer does nothing once the answer is on its way.
 func (q *Question) Answer(result json.RawMessage, before func(context.Context) error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
