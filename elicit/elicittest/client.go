@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptest"
@@ -32,6 +33,9 @@ type Options struct {
 
 	// Header goes with each request, such as Authorization.
 	Header http.Header
+
+	// Meta goes into the _meta of each request.
+	Meta map[string]any
 }
 
 // Client is a connection to a server. It is safe for concurrent use.
@@ -40,6 +44,7 @@ type Client struct {
 	revision     string
 	capabilities json.RawMessage
 	header       http.Header
+	meta         map[string]any
 	http         *http.Client
 	session      string
 	ids          atomic.Int64
@@ -62,6 +67,7 @@ func Connect(t testing.TB, handler http.Handler, revision string, person Person,
 		revision:     revision,
 		capabilities: options.Capabilities,
 		header:       options.Header,
+		meta:         maps.Clone(options.Meta),
 		http:         server.Client(),
 		person:       person,
 	}
@@ -225,12 +231,19 @@ func (c *Client) answerAll(result json.RawMessage) (map[string]json.RawMessage, 
 // Send sends one request and returns its result; for 2026-07-28 that may be
 // one that asks. A JSON-RPC error is an [*Error]. Params must not have _meta.
 func (c *Client) Send(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
+	meta := maps.Clone(c.meta)
 	if c.revision >= modern {
-		params = withMeta(params, map[string]any{
-			"io.modelcontextprotocol/protocolVersion":    c.revision,
-			"io.modelcontextprotocol/clientInfo":         map[string]string{"name": "elicittest", "version": "1"},
-			"io.modelcontextprotocol/clientCapabilities": c.capabilities,
-		})
+		if meta == nil {
+			meta = make(map[string]any)
+		}
+		meta["io.modelcontextprotocol/protocolVersion"] = c.revision
+		meta["io.modelcontextprotocol/clientInfo"] = map[string]string{"name": "elicittest", "version": "1"}
+		meta["io.modelcontextprotocol/clientCapabilities"] = c.capabilities
+	}
+	if meta != nil {
+		with := map[string]any{"_meta": meta}
+		maps.Copy(with, params)
+		params = with
 	}
 	id := c.ids.Add(1)
 	response, err := c.post(ctx, map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
@@ -239,14 +252,6 @@ func (c *Client) Send(ctx context.Context, method string, params map[string]any)
 	}
 	defer response.Body.Close()
 	return c.await(ctx, response, fmt.Sprint(id))
-}
-
-func withMeta(params, meta map[string]any) map[string]any {
-	with := map[string]any{"_meta": meta}
-	for key, value := range params {
-		with[key] = value
-	}
-	return with
 }
 
 func (c *Client) initialize(ctx context.Context) error {
