@@ -29,7 +29,9 @@ func TestAnswerAForm(t *testing.T) {
 
 	path := "/v1/questions/" + q.ID
 	t.Run("wrong input names the fields", func(t *testing.T) {
-		var p struct{ Errors []struct{ Field, Pointer, Code, Text string } }
+		var p struct {
+			Errors []struct{ Field, Pointer, Code, Text string }
+		}
 		for _, route := range []string{"/check", "/answer"} {
 			b.post(path+route, map[string]any{"action": "accept", "input": map[string]any{"seat": "x", "bags": "1,234"}}).
 				code(http.StatusUnprocessableEntity, "check_failed").decode(&p)
@@ -52,7 +54,7 @@ func TestAnswerAForm(t *testing.T) {
 		Review  []struct{ Name, Label, Value, From string }
 	}
 	b.post(path+"/check", map[string]any{"input": map[string]any{"seat": "w", "bags": bags}}).want(http.StatusOK).decode(&review)
-	if len(review.Review) != 2 || review.Review[0].Value != "Window (w)" || review.Review[1].Value != bags || review.Review[1].From != "you" {
+	if len(review.Review) != 2 || review.Review[0].Value != "Window" || review.Review[1].Value != bags || review.Review[1].From != "you" {
 		t.Errorf("review %+v", review.Review)
 	}
 	var answered question
@@ -215,7 +217,9 @@ func TestServersAndTools(t *testing.T) {
 	var tools struct {
 		Tools []struct {
 			Name string
-			View struct{ Fields []struct{ Name, Control string } }
+			View struct {
+				Fields []struct{ Name, Control string }
+			}
 		}
 	}
 	b.get("/v1/servers/desk/tools").want(http.StatusOK).decode(&tools)

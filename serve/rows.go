@@ -160,7 +160,9 @@ func (s *Server) questionRow(q *inbox.Question, c *inbox.Call, of int) *question
 			row.Refused = plain.Line(err.Error(), 500)
 		} else {
 			row.View = schema.View()
-			row.Suggested = input(schema, q.Suggested)
+			if len(q.Suggested) > 0 {
+				row.Suggested = schema.Entries(q.Suggested)
+			}
 		}
 	}
 	if a := q.Answer; a != nil {

@@ -200,12 +200,14 @@ type (
 	question struct {
 		ID, State, Message, Mode string
 		Findings                 []string `json:"message_findings"`
-		View                     struct{ Fields []struct{ Name, Label, Control string } }
-		URL                      *struct{ Verdict, Href, Domain string }
-		Position, Of             int
-		ClosedBy                 string `json:"closed_by"`
-		CanTakeBack              bool   `json:"can_take_back"`
-		Answer                   *struct {
+		View                     struct {
+			Fields []struct{ Name, Label, Control string }
+		}
+		URL          *struct{ Verdict, Href, Domain string }
+		Position, Of int
+		ClosedBy     string `json:"closed_by"`
+		CanTakeBack  bool   `json:"can_take_back"`
+		Answer       *struct {
 			Action  string
 			Content json.RawMessage
 			Via     string
