@@ -10,6 +10,6 @@ func (s *Server) SetNow(now func() time.Time) { s.now = now }
 
 // NewHeartbeat returns a heartbeat and its end.
 func NewHeartbeat(w http.ResponseWriter) (http.ResponseWriter, func()) {
-	h := newHeartbeat(w)
+	h := newHeartbeat(w, firstBeat)
 	return h, h.end
 }

@@ -11,7 +11,8 @@ import (
 // While a call waits for a person, nothing is sent. Proxies and clients give
 // up on a response that never starts, or that is silent for a minute.
 const (
-	firstBeat = 5 * time.Second  // then the headers go out
+	firstBeat = 5 * time.Second  // then the headers of a call go out
+	getBeat   = time.Second      // and those of a GET, which clients wait for
 	nextBeat  = 15 * time.Second // then a comment, and again
 )
 
@@ -31,14 +32,14 @@ type heartbeat struct {
 	done    bool
 }
 
-func newHeartbeat(w http.ResponseWriter) *heartbeat {
+func newHeartbeat(w http.ResponseWriter, first time.Duration) *heartbeat {
 	h := &heartbeat{w: w, header: w.Header().Clone()}
 	if h.header == nil {
 		h.header = make(http.Header)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.timer = time.AfterFunc(firstBeat, h.beat)
+	h.timer = time.AfterFunc(first, h.beat)
 	return h
 }
 

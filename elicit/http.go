@@ -87,8 +87,13 @@ type handler struct {
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	// The SDK changes the request, while a beat makes net/http read its own.
+	req = req.Clone(req.Context())
 	version := req.Header.Get("Mcp-Protocol-Version")
-	held := req.Method == http.MethodGet && version < modernRevision
+	var beat time.Duration // when to break the silence first; zero: never
+	if req.Method == http.MethodGet && version < modernRevision {
+		beat = getBeat
+	}
 	if req.Method == http.MethodPost && req.Body != nil {
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, h.maxBody))
 		if err != nil {
@@ -101,7 +106,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			return
 		}
 		if m, ok := parseMessage(body); ok {
-			held = m.canAsk()
+			if m.canAsk() {
+				beat = firstBeat
+			}
 			from := ""
 			if m.isResponse() {
 				principal, err := h.server.principal(req.Context(), &mcp.RequestExtra{
@@ -120,12 +127,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 				version = m.version()
 			}
 		}
-		req = req.Clone(req.Context())
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		req.ContentLength = int64(len(body))
 	}
-	if held {
-		beating := newHeartbeat(w)
+	if beat > 0 {
+		beating := newHeartbeat(w, beat)
 		defer beating.end()
 		w = beating
 	}
