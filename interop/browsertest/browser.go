@@ -39,17 +39,21 @@ var shared struct {
 // Main runs the tests and then ends Chromium. A package that calls [Open] has
 //
 //	func TestMain(m *testing.M) { browsertest.Main(m) }
-func Main(m *testing.M) {
+func Main(m *testing.M) { os.Exit(Run(m)) }
+
+// Run is [Main] for a package that has more to end than Chromium: it returns
+// the exit code.
+func Run(m *testing.M) int {
 	shared.Lock()
 	shared.main = true
 	shared.Unlock()
 	code := m.Run()
 	shared.Lock()
+	defer shared.Unlock()
 	for _, stop := range slices.Backward(shared.stop) {
 		stop()
 	}
-	shared.Unlock()
-	os.Exit(code)
+	return code
 }
 
 // start returns the shared Chromium and launches it when it is not running.
@@ -66,6 +70,12 @@ func start() (*chromium, error) {
 	return shared.browser, shared.err
 }
 
+// preferences name a search engine on this machine: Chromium connects ahead of
+// need to the one that it has, which would be noted as the page's doing.
+const preferences = `{"default_search_provider_data": {"template_url_data": {
+	"short_name": "none", "keyword": "none", "url": "http://127.0.0.1:9/?q={searchTerms}", "safe_for_autoreplace": false
+}}, "search": {"suggest_enabled": false}}`
+
 func launch() (*chromium, error) {
 	path, err := find()
 	if err != nil {
@@ -77,10 +87,17 @@ func launch() (*chromium, error) {
 		return nil, err
 	}
 	shared.stop = append(shared.stop, func() { remove(home) })
+	profile := filepath.Join(home, "profile")
+	if err := os.MkdirAll(filepath.Join(profile, "Default"), 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(profile, "Default", "Preferences"), []byte(preferences), 0o600); err != nil {
+		return nil, err
+	}
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path),
 		chromedp.Env("HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "TMPDIR="+home),
-		chromedp.UserDataDir(filepath.Join(home, "profile")),
+		chromedp.UserDataDir(profile),
 		chromedp.NoSandbox, // root, as in a container, cannot have the sandbox
 		chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true),
