@@ -1,0 +1,587 @@
+package inboxtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/parley-mcp/parley/inbox"
+)
+
+var machineTests = map[string]func(*kit){
+	"claims":                  claims,
+	"fencing":                 fencing,
+	"binding":                 binding,
+	"nothing ran":             nothingRan,
+	"state without questions": stateOnly,
+	"too many again":          tooManyAgain,
+	"uncertain: send again":   uncertainSendAgain,
+	"uncertain: other ends":   uncertainOtherEnds,
+	"resend":                  resend,
+	"late reply":              lateReply,
+	"blocked and unblocked":   blocked,
+	"server removed":          serverRemoved,
+	"ends":                    ends,
+	"keeps asking":            keepsAsking,
+	"too many rounds":         tooManyRounds,
+	"too many questions":      tooManyQuestions,
+	"questions per minute":    questionsPerMinute,
+	"too large":               tooLarge,
+	"bad questions":           badQuestions,
+	"same question again":     sameQuestionAgain,
+}
+
+func claims(k *kit) {
+	_, _, err := k.in.ClaimNext(k.ctx, nil)
+	k.is("ClaimNext of nothing", err, inbox.ErrNothing)
+	first := k.compose()
+	k.clock.advance(time.Second)
+	second := k.compose()
+	_, _, err = k.in.ClaimNext(k.ctx, []string{"trains"})
+	k.is("ClaimNext for another server", err, inbox.ErrNothing)
+	claim, c, err := k.in.ClaimNext(k.ctx, nil)
+	k.must("ClaimNext", err)
+	if c.ID != first.ID || c.State != inbox.Claimed || !c.LeaseUntil.Equal(micro(k.clock.Now()).Add(30*time.Second)) {
+		k.t.Errorf("claimed %+v, want the one that has waited longest", c)
+	}
+	_, _, err = k.in.Claim(k.ctx, k.ann, first.ID)
+	k.is("Claim of a claimed call", err, inbox.ErrState)
+	_, c, err = k.in.ClaimNext(k.ctx, nil)
+	if err != nil || c.ID != second.ID {
+		k.t.Errorf("ClaimNext = %v, %v; want the second", c, err)
+	}
+	k.must("Release", k.in.Release(k.ctx, claim))
+	k.state(first.ID, inbox.Ready)
+	k.is("Release again", k.in.Release(k.ctx, claim), inbox.ErrFenced)
+
+	// Renewing is nothing that a person sees.
+	claim, c, err = k.in.ClaimNext(k.ctx, nil)
+	k.must("ClaimNext", err)
+	last, err := k.in.LastEvent(k.ctx, k.ann)
+	k.must("LastEvent", err)
+	k.clock.advance(20 * time.Second)
+	renewed, err := k.in.Renew(k.ctx, claim)
+	k.must("Renew", err)
+	if renewed.Version != c.Version || !renewed.LeaseUntil.Equal(micro(k.clock.Now()).Add(30*time.Second)) {
+		k.t.Errorf("renewed: %+v", renewed)
+	}
+	if now, err := k.in.LastEvent(k.ctx, k.ann); now != last || err != nil {
+		k.t.Errorf("renewing made event %d, %v", now, err)
+	}
+	k.clock.advance(20 * time.Second)
+	k.sweep()
+	k.state(c.ID, inbox.Claimed)
+}
+
+// fencing lets a machine that was thought dead come back, in every operation.
+func fencing(k *kit) {
+	two := k.on(k.handle(), "two")
+	claim, c := k.sent(inbox.Modern)
+	k.clock.advance(31 * time.Second)
+	_, err := two.Sweep(k.ctx)
+	k.must("Sweep", err)
+	k.state(c.ID, inbox.Uncertain)
+	_, err = two.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	k.must("Resolve", err)
+	_, _, err = two.Claim(k.ctx, k.ann, c.ID)
+	k.must("Claim", err)
+	before := k.state(c.ID, inbox.Claimed)
+	for op, run := range map[string]func() error{
+		"Renew":   func() error { _, err := k.in.Renew(k.ctx, claim); return err },
+		"Release": func() error { return k.in.Release(k.ctx, claim) },
+		"Mark":    func() error { _, err := k.in.Mark(k.ctx, claim, inbox.Binding{}); return err },
+		"Park": func() error {
+			_, err := k.in.Park(k.ctx, claim, inbox.Asked{Questions: []inbox.NewQuestion{seat("a", "A?")}})
+			return err
+		},
+		"Again":      func() error { _, err := k.in.Again(k.ctx, claim, "s", time.Time{}); return err },
+		"NothingRan": func() error { _, err := k.in.NothingRan(k.ctx, claim, "r"); return err },
+		"Hold":       func() error { _, err := k.in.Hold(k.ctx, claim, seat("", "A?")); return err },
+		"Finish": func() error {
+			_, err := k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Done})
+			return err
+		},
+		"Block":     func() error { _, err := k.in.Block(k.ctx, claim, "r", ""); return err },
+		"Uncertain": func() error { _, err := k.in.Uncertain(k.ctx, claim, ""); return err },
+		"Resend":    func() error { _, err := k.in.Resend(k.ctx, claim, time.Time{}); return err },
+		"LateReply": func() error {
+			_, err := k.in.LateReply(k.ctx, claim, inbox.Reply{Outcome: &inbox.Outcome{State: inbox.Done}})
+			return err
+		},
+		"Answers":   func() error { _, err := k.in.Answers(k.ctx, claim); return err },
+		"AwaitStop": func() error { return k.in.AwaitStop(k.ctx, claim) },
+		"AwaitAnswer": func() error {
+			_, err := k.in.AwaitAnswer(k.ctx, claim, "q_x")
+			return err
+		},
+		"Deliver":   func() error { _, err := k.in.Deliver(k.ctx, claim, "q_x"); return err },
+		"Delivered": func() error { return k.in.Delivered(k.ctx, claim, "q_x") },
+		"Withdraw":  func() error { return k.in.Withdraw(k.ctx, claim, "q_x", "") },
+	} {
+		k.is(op, run(), inbox.ErrFenced)
+	}
+	if after := k.state(c.ID, inbox.Claimed); after.Version != before.Version {
+		k.t.Errorf("a lost claim changed the call to version %d", after.Version)
+	}
+
+	// A lease whose time has passed still holds while nobody has acted on it.
+	claim, c = k.sent(inbox.Modern)
+	k.clock.advance(time.Hour)
+	_, err = k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Done})
+	k.must("Finish after the lease", err)
+	k.sweep()
+	k.state(c.ID, inbox.Done)
+}
+
+func binding(k *kit) {
+	c, err := k.in.Compose(k.ctx, k.ann, inbox.NewCall{Server: "s", Method: "tools/call", Endpoint: "old"})
+	k.must("Compose", err)
+	claim, _, err := k.in.Claim(k.ctx, k.ann, c.ID)
+	k.must("Claim", err)
+	_, err = k.in.Mark(k.ctx, claim, inbox.Binding{Era: "future"})
+	k.is("Mark with an unknown era", err, inbox.ErrInvalid)
+	b := inbox.Binding{Era: inbox.Modern, Endpoint: "e", Fingerprint: "f"}
+	c, err = k.in.Mark(k.ctx, claim, b)
+	k.must("Mark", err)
+	if c.Era != b.Era || c.Endpoint != b.Endpoint || c.Fingerprint != b.Fingerprint {
+		k.t.Errorf("bound: %+v", c)
+	}
+	_, _, questions := k.park(claim, seat("a", "A?"))
+	k.accept(questions[0])
+	claim, _, err = k.in.Claim(k.ctx, k.ann, c.ID)
+	k.must("Claim", err)
+	for _, other := range []inbox.Binding{{Era: inbox.Legacy}, {Endpoint: "x"}, {Fingerprint: "x"}} {
+		_, err := k.in.Mark(k.ctx, claim, other)
+		k.is(fmt.Sprintf("Mark of a paused round with %+v", other), err, inbox.ErrInvalid)
+	}
+	if c := k.state(c.ID, inbox.Claimed); c.Sends != 1 {
+		k.t.Errorf("a refused mark counts: %d", c.Sends)
+	}
+	_, err = k.in.Mark(k.ctx, claim, b)
+	k.must("Mark with the same binding", err)
+}
+
+func nothingRan(k *kit) {
+	claim, c := k.sent(inbox.Modern)
+	c, err := k.in.NothingRan(k.ctx, claim, "session_gone")
+	k.must("NothingRan", err)
+	if c.State != inbox.Ready || c.MarkedBefore || c.Reason != "session_gone" || c.Owner != "" {
+		k.t.Errorf("after proof: %+v", c)
+	}
+	claim = k.again(c.ID)
+	_, err = k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Done})
+	k.must("Finish", err)
+
+	claim, _, _ = k.held(seat("", "A?")) // it has called back, so something ran
+	_, err = k.in.NothingRan(k.ctx, claim, "")
+	k.is("NothingRan of a held call", err, inbox.ErrState)
+	_, err = k.in.Block(k.ctx, claim, inbox.ReasonSignIn, "")
+	k.is("Block of a held call", err, inbox.ErrState)
+}
+
+func stateOnly(k *kit) {
+	claim, c, questions := k.waiting(seat("a", "A?"))
+	k.accept(questions[0])
+	claim = k.again(c.ID)
+	later := k.clock.Now().Add(time.Minute)
+	c, err := k.in.Again(k.ctx, claim, "s2", later)
+	k.must("Again", err)
+	if c.State != inbox.Ready || c.RequestState != "s2" || !c.NotBefore.Equal(micro(later)) {
+		k.t.Errorf("again: %+v", c)
+	}
+	_, _, err = k.in.ClaimNext(k.ctx, nil)
+	k.is("ClaimNext too early", err, inbox.ErrNothing)
+	_, _, err = k.in.Claim(k.ctx, k.ann, c.ID)
+	k.is("Claim too early", err, inbox.ErrState)
+	if next := k.sweep(); !next.Equal(micro(later)) {
+		k.t.Errorf("Sweep says to look again at %v, want %v", next, micro(later))
+	}
+	k.clock.advance(time.Minute)
+	claim, c, err = k.in.ClaimNext(k.ctx, nil)
+	k.must("ClaimNext", err)
+	if !c.NotBefore.IsZero() {
+		k.t.Errorf("NotBefore of a claimed call: %v", c.NotBefore)
+	}
+	// The answers were taken with the send that gave the new state.
+	if answers, err := k.in.Answers(k.ctx, claim); len(answers) != 0 || err != nil {
+		k.t.Errorf("Answers = %s, %v; want none", answers, err)
+	}
+}
+
+func tooManyAgain(k *kit) {
+	claim, c := k.sent(inbox.Modern)
+	var err error
+	for i := 0; ; i++ {
+		c, err = k.in.Again(k.ctx, claim, "s", time.Time{})
+		k.must("Again", err)
+		if c.State != inbox.Ready {
+			if i != 25 || c.State != inbox.Failed || c.Reason != inbox.ReasonTooManyRounds {
+				k.t.Errorf("after %d times: %s %s", i, c.State, c.Reason)
+			}
+			return
+		}
+		claim = k.again(c.ID)
+	}
+}
+
+func uncertainSendAgain(k *kit) {
+	claim, c, questions := k.waiting(seat("a", "A?"))
+	k.accept(questions[0])
+	claim = k.again(c.ID)
+	c, err := k.in.Uncertain(k.ctx, claim, "The connection broke.")
+	k.must("Uncertain", err)
+	if c.State != inbox.Uncertain || c.MarkedBefore || c.Owner != "" || !c.ExpiresAt.IsZero() {
+		k.t.Errorf("uncertain: %+v", c)
+	}
+	k.clock.advance(365 * 24 * time.Hour) // it never ends by itself
+	if next := k.sweep(); !next.IsZero() {
+		k.t.Errorf("something is due at %v", next)
+	}
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, "hope")
+	k.is("Resolve in another way", err, inbox.ErrInvalid)
+	again, err := k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	k.must("Resolve", err)
+	if again.ID != c.ID || again.State != inbox.Ready || !again.MarkedBefore || again.IdempotencyKey != c.IdempotencyKey {
+		k.t.Errorf("send again: %+v", again)
+	}
+	claim = k.again(c.ID)
+	answers, err := k.in.Answers(k.ctx, claim)
+	if string(answers["a"]) != `{"action":"accept","content":{"seat":"12A"}}` || err != nil {
+		k.t.Errorf("the same answers go again: %s, %v", answers, err)
+	}
+	lapsed, err := k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Lapsed, IsError: true})
+	k.must("Finish", err)
+	if !lapsed.MarkedBefore {
+		k.t.Error("a lapsed call that was sent before must keep its warning")
+	}
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	k.is("Resolve of an ended call", err, inbox.ErrState)
+
+	// A new round starts without the warning.
+	claim, c = k.sent(inbox.Modern)
+	_, err = k.in.Uncertain(k.ctx, claim, "")
+	k.must("Uncertain", err)
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	k.must("Resolve", err)
+	_, c, _ = k.park(k.again(c.ID), seat("b", "B?"))
+	if c.MarkedBefore {
+		k.t.Error("a new round was never marked")
+	}
+}
+
+func uncertainOtherEnds(k *kit) {
+	for how, want := range map[inbox.Resolution]inbox.CallState{inbox.ItHappened: inbox.Done, inbox.GiveUp: inbox.Failed} {
+		claim, c := k.sent(inbox.Modern)
+		_, err := k.in.Uncertain(k.ctx, claim, "")
+		k.must("Uncertain", err)
+		c, err = k.in.Resolve(k.ctx, k.ann, c.ID, how)
+		k.must("Resolve", err)
+		if c.State != want || c.Ended.IsZero() || c.Reason != map[inbox.Resolution]string{inbox.ItHappened: inbox.ReasonItHappened, inbox.GiveUp: inbox.ReasonGaveUp}[how] {
+			k.t.Errorf("%s: %+v", how, c)
+		}
+	}
+}
+
+func resend(k *kit) {
+	claim, c := k.sent(inbox.Modern)
+	_, err := k.in.Resend(k.ctx, claim, time.Time{})
+	k.is("Resend of a sent call", err, inbox.ErrState)
+	for i := range 3 {
+		_, err := k.in.Uncertain(k.ctx, claim, "")
+		k.must("Uncertain", err)
+		later := k.clock.Now().Add(time.Duration(i) * time.Second)
+		got, err := k.in.Resend(k.ctx, claim, later)
+		k.must("Resend", err)
+		if got.State != inbox.Ready || !got.MarkedBefore || !got.NotBefore.Equal(micro(later)) {
+			k.t.Errorf("resend: %+v", got)
+		}
+		k.clock.advance(time.Duration(i) * time.Second)
+		claim = k.again(c.ID)
+	}
+	_, err = k.in.Uncertain(k.ctx, claim, "")
+	k.must("Uncertain", err)
+	_, err = k.in.Resend(k.ctx, claim, time.Time{})
+	k.is("the fourth Resend", err, inbox.ErrLimit)
+	k.state(c.ID, inbox.Uncertain)
+}
+
+func lateReply(k *kit) {
+	done := inbox.Reply{Outcome: &inbox.Outcome{State: inbox.Done, Result: json.RawMessage(`{"late":true}`)}}
+	lose := func() (*inbox.Claim, *inbox.Call) {
+		claim, c := k.sent(inbox.Modern)
+		c, err := k.in.Uncertain(k.ctx, claim, "")
+		k.must("Uncertain", err)
+		return claim, c
+	}
+	claim, c := lose()
+	for _, bad := range []inbox.Reply{{}, {Outcome: done.Outcome, Asked: &inbox.Asked{}}, {Outcome: &inbox.Outcome{State: inbox.Lapsed}}} {
+		_, err := k.in.LateReply(k.ctx, claim, bad)
+		k.is("LateReply", err, inbox.ErrInvalid)
+	}
+	c, err := k.in.LateReply(k.ctx, claim, done)
+	k.must("LateReply", err)
+	if c.State != inbox.Done || string(c.Result) != `{"late":true}` {
+		k.t.Errorf("late: %+v", c)
+	}
+	_, err = k.in.LateReply(k.ctx, claim, done)
+	k.is("LateReply twice", err, inbox.ErrState)
+
+	claim, _ = lose()
+	c, err = k.in.LateReply(k.ctx, claim, inbox.Reply{Asked: &inbox.Asked{RequestState: "s", Questions: []inbox.NewQuestion{seat("a", "A?")}}})
+	k.must("LateReply that asks", err)
+	if c.State != inbox.Waiting || len(k.round(c)) != 1 {
+		k.t.Errorf("late questions: %+v", c)
+	}
+
+	claim, c = lose()
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	k.must("Resolve", err)
+	_, err = k.in.LateReply(k.ctx, claim, done)
+	k.is("LateReply after the decision to send again", err, inbox.ErrState)
+	again := k.again(c.ID)
+	_, err = k.in.Uncertain(k.ctx, again, "")
+	k.must("Uncertain", err)
+	_, err = k.in.LateReply(k.ctx, claim, done)
+	k.is("LateReply to a send before the last", err, inbox.ErrFenced)
+}
+
+func blocked(k *kit) {
+	claim, _ := k.claim()
+	c, err := k.in.Block(k.ctx, claim, inbox.ReasonSignIn, "Sign in to flights.")
+	k.must("Block", err)
+	if c.State != inbox.Blocked || c.Reason != inbox.ReasonSignIn || c.Detail != "Sign in to flights." || !c.ExpiresAt.Equal(c.Updated.Add(7*24*time.Hour)) {
+		k.t.Errorf("blocked: %+v", c)
+	}
+	if n, err := k.in.Unblock(k.ctx, "trains"); n != 0 || err != nil {
+		k.t.Errorf("Unblock of another server = %d, %v", n, err)
+	}
+	if n, err := k.in.Unblock(k.ctx, "flights", inbox.ReasonUnreachable); n != 0 || err != nil {
+		k.t.Errorf("Unblock of another reason = %d, %v", n, err)
+	}
+	if n, err := k.in.UnblockFor(k.ctx, k.bob, "flights"); n != 0 || err != nil {
+		k.t.Errorf("UnblockFor of another person = %d, %v", n, err)
+	}
+	if n, err := k.in.UnblockFor(k.ctx, k.ann, "flights", inbox.ReasonSignIn); n != 1 || err != nil {
+		k.t.Errorf("UnblockFor = %d, %v", n, err)
+	}
+	c = k.state(c.ID, inbox.Ready)
+	if c.Reason != "" || c.Detail != "" || !c.ExpiresAt.IsZero() {
+		k.t.Errorf("unblocked: %+v", c)
+	}
+	claim = k.again(c.ID)
+	_, err = k.in.Block(k.ctx, claim, inbox.ReasonUnreachable, "")
+	k.must("Block of a sent call", err)
+	k.clock.advance(7*24*time.Hour - time.Microsecond)
+	k.sweep()
+	k.state(c.ID, inbox.Blocked)
+	k.clock.advance(time.Microsecond)
+	k.sweep()
+	if c = k.state(c.ID, inbox.CallExpired); c.Reason != inbox.ReasonBlockedTooLong {
+		k.t.Errorf("expired: %s", c.Reason)
+	}
+}
+
+func serverRemoved(k *kit) {
+	_, one, questions := k.waiting(seat("a", "A?"), seat("b", "B?"))
+	_, two, _ := k.waiting(seat("c", "C?"))
+	ready := k.compose()
+	if n, err := k.in.BlockWaiting(k.ctx, "flights", inbox.ReasonServerRemoved, "flights was removed."); n != 2 || err != nil {
+		k.t.Errorf("BlockWaiting = %d, %v", n, err)
+	}
+	k.state(ready.ID, inbox.Ready)
+	k.state(one.ID, inbox.Blocked)
+	k.accept(questions[0]) // the questions can still be answered
+	k.accept(questions[1])
+	k.state(one.ID, inbox.Blocked)
+	if n, err := k.in.Unblock(k.ctx, "flights", inbox.ReasonServerRemoved); n != 2 || err != nil {
+		k.t.Errorf("Unblock = %d, %v", n, err)
+	}
+	k.state(one.ID, inbox.Ready)   // its round is complete
+	k.state(two.ID, inbox.Waiting) // its question is open
+}
+
+func ends(k *kit) {
+	claim, c := k.claim()
+	for _, state := range []inbox.CallState{inbox.Done, inbox.Lapsed, inbox.Stopped, inbox.Interrupted, inbox.Waiting, inbox.Denied, ""} {
+		_, err := k.in.Finish(k.ctx, claim, inbox.Outcome{State: state})
+		k.is("Finish of a claimed call as "+string(state), err, inbox.ErrState)
+	}
+	_, err := k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Failed, Reason: "bad_arguments", Detail: "They do not fit."})
+	k.must("Finish", err)
+	if c = k.state(c.ID, inbox.Failed); c.Reason != "bad_arguments" || c.Detail != "They do not fit." {
+		k.t.Errorf("failed: %+v", c)
+	}
+	claim, c = k.sent(inbox.Modern)
+	for _, state := range []inbox.CallState{inbox.Stopped, inbox.Interrupted, inbox.Ready, inbox.CallExpired, inbox.Denied} {
+		_, err := k.in.Finish(k.ctx, claim, inbox.Outcome{State: state})
+		k.is("Finish of a sent call as "+string(state), err, inbox.ErrState)
+	}
+	_, err = k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Lapsed, IsError: true, Result: json.RawMessage(`{"code":-32602}`)})
+	k.must("Finish", err)
+	if c = k.state(c.ID, inbox.Lapsed); !c.IsError || string(c.Result) != `{"code":-32602}` {
+		k.t.Errorf("lapsed: %+v", c)
+	}
+	_, err = k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Done})
+	k.is("Finish twice", err, inbox.ErrFenced)
+}
+
+func keepsAsking(k *kit) {
+	_, c, questions := k.waiting(seat("a", "A?"))
+	k.decline(questions[0])
+	_, _, questions = k.park(k.again(c.ID), seat("a#2", "A?"))
+	if questions[0].Note == "" || questions[0].Suggested != nil {
+		k.t.Errorf("asked again: %+v", questions[0])
+	}
+	k.answer(questions[0], inbox.Answer{Action: inbox.Cancel})
+	c, err := k.in.Park(k.ctx, k.again(c.ID), inbox.Asked{Questions: []inbox.NewQuestion{seat("b", "B?"), seat("a#3", "A?")}})
+	k.must("Park", err)
+	if c.State != inbox.Failed || c.Reason != inbox.ReasonKeepsAsking {
+		k.t.Errorf("the third time: %s %s", c.State, c.Reason)
+	}
+	if all, err := k.in.Questions(k.ctx, k.ann, inbox.QuestionFilter{Call: c.ID}); len(all) != 2 || err != nil {
+		k.t.Errorf("a refused round left %d questions, %v", len(all), err)
+	}
+
+	// A different question, or one that was accepted, is no nagging.
+	_, c, questions = k.waiting(seat("a", "A?"))
+	k.decline(questions[0])
+	_, _, questions = k.park(k.again(c.ID), seat("a", "A, please?"))
+	k.decline(questions[0])
+	_, _, questions = k.park(k.again(c.ID), seat("a", "A?"))
+	k.accept(questions[0])
+	k.park(k.again(c.ID), seat("a", "A?"))
+
+	// A url question is the same with a fresh address too.
+	_, c, questions = k.waiting(visit("air", "https://air.example/1"))
+	k.decline(questions[0])
+	_, _, questions = k.park(k.again(c.ID), visit("air#2", "https://air.example/2"))
+	k.decline(questions[0])
+	c, err = k.in.Park(k.ctx, k.again(c.ID), inbox.Asked{Questions: []inbox.NewQuestion{visit("air#3", "https://air.example/3")}})
+	k.must("Park", err)
+	if c.Reason != inbox.ReasonKeepsAsking {
+		k.t.Errorf("url, the third time: %s %s", c.State, c.Reason)
+	}
+}
+
+func tooManyRounds(k *kit) {
+	claim, c := k.sent(inbox.Modern)
+	for round := range 25 {
+		k.clock.advance(time.Minute)
+		_, _, questions := k.park(claim, seat(fmt.Sprint("k", round), fmt.Sprint("Round ", round)))
+		k.accept(questions[0])
+		claim = k.again(c.ID)
+	}
+	c, err := k.in.Park(k.ctx, claim, inbox.Asked{Questions: []inbox.NewQuestion{seat("k", "One more?")}})
+	k.must("Park", err)
+	if c.State != inbox.Failed || c.Reason != inbox.ReasonTooManyRounds || !strings.Contains(c.Detail, "One more?") {
+		k.t.Errorf("round 26: %s %s %q", c.State, c.Reason, c.Detail)
+	}
+}
+
+func tooManyQuestions(k *kit) {
+	many := func(n int) (list []inbox.NewQuestion) {
+		for i := range n {
+			list = append(list, seat(fmt.Sprint("k", i), fmt.Sprint("Question ", i)))
+		}
+		return list
+	}
+	k.waiting(many(10)...)
+	k.clock.advance(2 * time.Minute)
+	k.waiting(many(9)...)
+	k.clock.advance(2 * time.Minute)
+	claim, _ := k.sent(inbox.Modern)
+	c, err := k.in.Park(k.ctx, claim, inbox.Asked{Questions: many(2)})
+	k.must("Park", err)
+	if c.State != inbox.Failed || c.Reason != inbox.ReasonTooManyQuestions {
+		k.t.Errorf("21 open questions: %s %s", c.State, c.Reason)
+	}
+	_, _, questions := k.waiting(many(1)...) // exactly 20
+	held, _ := k.sent(inbox.Legacy)
+	_, err = k.in.Hold(k.ctx, held, seat("", "One more?"))
+	k.is("Hold of a 21st", err, inbox.ErrLimit)
+	if e := (*inbox.LimitError)(nil); !errors.As(err, &e) || e.Reason != inbox.ReasonTooManyQuestions || e.Limit != 20 {
+		k.t.Errorf("Hold: %v", err)
+	}
+	k.state(held.Call, inbox.Sent) // the server is told; the call goes on
+	k.decline(questions[0])
+	_, err = k.in.Hold(k.ctx, held, seat("", "One more?"))
+	k.must("Hold after one was closed", err)
+}
+
+func questionsPerMinute(k *kit) {
+	claim, _ := k.sent(inbox.Legacy)
+	for i := range 10 {
+		q, err := k.in.Hold(k.ctx, claim, seat("", fmt.Sprint("Question ", i)))
+		k.must("Hold", err)
+		k.accept(q)
+	}
+	_, err := k.in.Hold(k.ctx, claim, seat("", "The eleventh"))
+	k.is("Hold of an eleventh", err, inbox.ErrLimit)
+	// Another server, and another person, have their own count.
+	other, err := k.in.Compose(k.ctx, k.ann, inbox.NewCall{Server: "trains", Method: "tools/call"})
+	k.must("Compose", err)
+	_, err = k.in.Hold(k.ctx, k.again(other.ID), seat("", "A?"))
+	k.must("Hold of another server", err)
+	k.clock.advance(time.Minute + time.Microsecond)
+	_, err = k.in.Hold(k.ctx, claim, seat("", "The eleventh"))
+	k.must("Hold a minute later", err)
+}
+
+func tooLarge(k *kit) {
+	big := strings.Repeat("x", 2<<20)
+	for name, asked := range map[string]inbox.Asked{
+		"state":  {RequestState: big, Questions: []inbox.NewQuestion{seat("a", "A?")}},
+		"params": {Questions: []inbox.NewQuestion{seat("a", big)}},
+		"key":    {Questions: []inbox.NewQuestion{seat(big, "A?")}},
+	} {
+		claim, _ := k.sent(inbox.Modern)
+		c, err := k.in.Park(k.ctx, claim, asked)
+		k.must("Park", err)
+		if c.State != inbox.Failed || c.Reason != inbox.ReasonTooLarge {
+			k.t.Errorf("%s: %s %s", name, c.State, c.Reason)
+		}
+	}
+	claim, _ := k.sent(inbox.Legacy)
+	_, err := k.in.Hold(k.ctx, claim, seat("", big))
+	k.is("Hold", err, inbox.ErrLimit)
+}
+
+func badQuestions(k *kit) {
+	claim, c := k.sent(inbox.Modern)
+	_, err := k.in.Park(k.ctx, claim, inbox.Asked{})
+	k.is("Park of nothing", err, inbox.ErrInvalid)
+	for _, params := range []string{``, `null`, `[]`, `{`, `{} {}`, `{"mode":"voice"}`, `{"mode":"url"}`, `{"mode":1}`, `{"message":{}}`} {
+		_, err := k.in.Park(k.ctx, claim, inbox.Asked{Questions: []inbox.NewQuestion{seat("a", "A?"), {Key: "b", Params: json.RawMessage(params)}}})
+		k.is("Park of "+params, err, inbox.ErrInvalid)
+	}
+	k.state(c.ID, inbox.Sent)
+	if all, err := k.in.Questions(k.ctx, k.ann, inbox.QuestionFilter{}); len(all) != 0 || err != nil {
+		k.t.Errorf("refused rounds left %d questions, %v", len(all), err)
+	}
+	// Keys are opaque.
+	_, _, questions := k.park(claim, seat("", "A?"), seat("0", "B?"), seat("__proto__", "C?"), seat(strings.Repeat("k", 2048), "D?"))
+	for _, q := range questions {
+		k.accept(q)
+	}
+	answers, err := k.in.Answers(k.ctx, k.again(c.ID))
+	if len(answers) != 4 || err != nil {
+		k.t.Errorf("Answers = %v, %v", answers, err)
+	}
+	modern, _ := k.sent(inbox.Modern)
+	_, err = k.in.Hold(k.ctx, modern, seat("", "A?"))
+	k.is("Hold of a modern server", err, inbox.ErrInvalid)
+}
+
+// sameQuestionAgain asks what was accepted before, spelled in another way.
+func sameQuestionAgain(k *kit) {
+	_, c, questions := k.waiting(inbox.NewQuestion{Key: "a", Params: json.RawMessage(
+		`{"message":"A?","requestedSchema":{"type":"object","properties":{"n":{"type":"number","maximum":10}}},"_meta":{"t":1}}`)})
+	k.answer(questions[0], inbox.Answer{Action: inbox.Accept, Content: json.RawMessage(`{"n":3}`)})
+	_, _, questions = k.park(k.again(c.ID), inbox.NewQuestion{Key: "a#2", Params: json.RawMessage(
+		`{ "_meta":{"t":2}, "requestedSchema":{"properties":{"n":{"maximum":1.0e1,"type":"number"}},"type":"object"}, "message":"A\u003f" }`)})
+	if q := questions[0]; string(q.Suggested) != `{"n":3}` || q.Note == "" || q.State != inbox.Open {
+		k.t.Errorf("the same question again: %+v", q)
+	}
+}
