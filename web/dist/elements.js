@@ -79,7 +79,9 @@ function focused(root) {
 function keepFocus(root, change) {
   const before = focused(root);
   const caret = before && isText(before) ? before.selectionStart : null;
+  const scrolled = [...root.querySelectorAll(".scroll")].map((node) => [node, node.scrollTop]);
   change();
+  for (const [node, top] of scrolled) if (top > 0 && node.isConnected) node.scrollTop = top;
   if (!before || root.activeElement === before) return true;
   const after = root.contains(before) ? before : before.id ? root.getElementById(before.id) : null;
   if (!after) return false;
@@ -149,6 +151,8 @@ var en = {
   "server.address": "Address",
   "server.revision": "Protocol",
   "server.note": "Note",
+  "chat.title": "Conversation",
+  "question.title": "Question",
   "chat.empty": "Run a tool",
   "chat.empty.text": "The tool’s server may ask you something on the way. Its questions appear here, and nothing is sent before you say so.",
   "picker.title": "Pick a tool",
@@ -248,8 +252,6 @@ var en = {
   "action.send": "Send to {server}",
   "action.accept": "Accept and tell {server}",
   "action.review": "Review answers",
-  "action.checking": "Checking",
-  "action.sending": "Sending",
   "action.change": "Change",
   "action.decline": "Decline",
   "action.cancel": "Cancel question",
@@ -741,7 +743,7 @@ var Store = class {
       if (document.hidden && this.#loaded) await this.#whileHidden(signal);
       if (signal.aborted) return;
       const parser = new EventParser();
-      parser.lastId = this.#lastId;
+      if (this.#loaded) parser.lastId = this.#lastId;
       try {
         await this.#stream(parser, signal, () => {
           failures = 0;
@@ -776,7 +778,7 @@ var Store = class {
     visibility();
     try {
       const headers = { Accept: "text/event-stream" };
-      if (this.#lastId) headers["Last-Event-ID"] = this.#lastId;
+      if (this.#loaded && this.#lastId) headers["Last-Event-ID"] = this.#lastId;
       const response = await this.api.request("GET", "/v1/events", { headers, signal: cut.signal });
       if (!response.ok) throw new Problem(response.status, {});
       if (!response.body) throw new Unreachable();
@@ -789,8 +791,8 @@ var Store = class {
         window.clearTimeout(watchdog);
         watchdog = window.setTimeout(abort, silence);
         const events = parser.push(value);
-        this.#lastId = parser.lastId;
         for (const event of events) await this.#take(event);
+        this.#lastId = parser.lastId;
         if (this.#loaded) this.#set("live");
       }
     } finally {
@@ -811,8 +813,6 @@ var Store = class {
         break;
       case "hello":
       case "reset": {
-        const seq = parseExact(event.data)?.seq;
-        if (event.id === "" && seq !== void 0) this.#lastId = String(seq);
         await this.#loadSnapshot();
         this.#set("live");
         break;
@@ -1828,9 +1828,9 @@ var Form = class {
         if (field.required) stopped ||= t("form.stopped", { label: field.label || field.name, reason: field.problem ?? "" });
         continue;
       }
-      const earlier = suggested?.[field.name];
+      const earlier = suggested?.[field.name] ?? null;
       const preset = earlier ?? field.default ?? null;
-      const from = earlier !== void 0 ? "earlier" : preset !== null && !blank(preset) ? "default" : "";
+      const from = earlier !== null ? "earlier" : preset !== null && !blank(preset) ? "default" : "";
       prefilled ||= from !== "";
       const notes = (view.notes ?? []).filter((note) => note.name === field.name).map((note) => note.text);
       const setting = { server, from, notes, changed: () => this.#changed(changed) };
@@ -1892,10 +1892,17 @@ var Form = class {
     }
     this.#summary.append(el("h4", null, t("error.summary")), el("ul", null, items));
     this.#summary.hidden = false;
+    this.#tell(true);
     this.#summary.focus();
+  }
+  // The page that owns the whole window says so in its title; an embedded card
+  // leaves the title alone.
+  #tell(shown) {
+    this.node.dispatchEvent(new CustomEvent("parley-problem", { bubbles: true, composed: true, detail: { shown } }));
   }
   /** clear removes all errors. */
   clear() {
+    if (!this.#summary.hidden) this.#tell(false);
     for (const control of this.#errors) control.fail(null);
     this.#errors.clear();
     this.#summary.replaceChildren();
@@ -2179,10 +2186,10 @@ var Picker = class {
 var base_default = '/* What all roots share: tokens, text, buttons, inputs. Integrators set --parley-*. */\n:host {\n	--_ink: var(--parley-ink, light-dark(#1b2026, #e7e9ec));\n	--_quiet: var(--parley-quiet, light-dark(#56606b, #a3acb5));\n	--_paper: var(--parley-paper, light-dark(#ffffff, #1b1f24));\n	--_ground: var(--parley-ground, light-dark(#f6f6f3, #121518));\n	--_line: var(--parley-line, light-dark(#d9dbde, #373e46));\n	--_edge: var(--parley-edge, light-dark(#7b858f, #7f8a95));\n	--_accent: var(--parley-accent, light-dark(#0a5f73, #6fc7da));\n	--_on-accent: var(--parley-on-accent, light-dark(#ffffff, #06222a));\n	--_tint: var(--parley-tint, light-dark(#e8f1f3, #1d2c31));\n	--_ask: var(--parley-ask, light-dark(#8a5a00, #e5b656));\n	--_ask-tint: var(--parley-ask-tint, light-dark(#fdf8ec, #221e15));\n	--_bad: var(--parley-bad, light-dark(#b0231b, #ff948a));\n	--_bad-tint: var(--parley-bad-tint, light-dark(#fdf1f0, #2b1a19));\n	--_good: var(--parley-good, light-dark(#1b6e3c, #7ad3a0));\n	--_radius: var(--parley-radius, 10px);\n	--_mono: ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace;\n	display: block;\n	color: var(--_ink);\n	font-family: var(--parley-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif);\n	font-size: 1rem;\n	line-height: 1.5;\n}\n:host([hidden]), [hidden] { display: none !important }\n*, ::before, ::after { box-sizing: border-box }\nh1, h2, h3, h4, p, ul, dl, dd, fieldset, pre, figure { margin: 0; padding: 0; border: 0 }\nfieldset { min-inline-size: 0 }\nh1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em }\nh2 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600 }\nh3 { font-size: 1.125rem; line-height: 1.35; font-weight: 650 }\nh4 { font-size: 1rem; line-height: 1.4; font-weight: 650 }\np, li, dt, dd, label, legend, code, pre, summary, h1, h2, h3, h4, button, .foreign { overflow-wrap: anywhere }\n.foreign { white-space: pre-wrap; unicode-bidi: isolate }\n.quiet, .hint, .time { color: var(--_quiet) }\n.hint, .time { font-size: .9375rem }\n.eyebrow { font-size: .8125rem; font-weight: 600; letter-spacing: .02em; color: var(--_quiet) }\n.away {\n	position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden;\n	clip-path: inset(50%); white-space: nowrap;\n}\na { color: var(--_accent); text-underline-offset: .15em }\ncode, pre, .code { font-family: var(--_mono); font-size: .875em }\ncode.value { color: var(--_quiet) }\npre {\n	white-space: pre-wrap; padding: .75rem; border: 1px solid var(--_line); border-radius: 6px;\n	background: var(--_ground); max-block-size: 24rem; overflow: auto;\n}\n\nbutton, a.button {\n	font: inherit; font-weight: 550; color: var(--_ink); background: var(--_paper); text-decoration: none; text-align: center;\n	border: 1px solid var(--_edge); border-radius: 7px; padding: .4375rem .875rem; min-block-size: 2.5rem; cursor: pointer;\n}\nbutton:hover, a.button:hover { border-color: var(--_ink); background: var(--_ground) }\nbutton.primary { color: var(--_on-accent); background: var(--_accent); border-color: var(--_accent) }\nbutton.primary:hover { background: color-mix(in oklab, var(--_accent) 86%, var(--_ink)) }\nbutton[aria-disabled="true"] { opacity: .65; cursor: progress }\nbutton.link {\n	font-weight: inherit; color: var(--_accent); background: none; border: 0; padding: 0; min-block-size: 1.5rem;\n	text-decoration: underline; text-underline-offset: .15em; text-align: start;\n}\n:focus-visible { outline: 3px solid var(--_accent); outline-offset: 2px; border-radius: 4px }\n[tabindex="-1"]:focus-visible { outline-offset: 4px }\n.actions { display: flex; flex-wrap: wrap; gap: .625rem; align-items: center }\n\ninput[type="text"], input[type="search"], textarea, select {\n	font: inherit; color: var(--_ink); background: var(--_paper); border: 1px solid var(--_edge); border-radius: 6px;\n	padding: .4375rem .625rem; inline-size: 100%; min-block-size: 2.5rem;\n}\ntextarea { resize: vertical; display: block }\ntextarea.code { font-family: var(--_mono); font-size: .875rem }\ninput[type="radio"], input[type="checkbox"] { inline-size: 1.25rem; block-size: 1.25rem; margin: 0; accent-color: var(--_accent); flex: none }\n\n.notice, .warning, .note {\n	padding: .625rem .875rem; border-radius: 6px; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); background: var(--_paper);\n}\n.notice.bad, .warning { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.rows { display: grid; gap: .5rem }\n.rows > div { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: .125rem 1rem }\n.rows dt { color: var(--_quiet) }\n.rows .from { display: block; font-size: .875rem; color: var(--_quiet); font-style: italic }\n@media (max-width: 30rem) {\n	.rows > div { grid-template-columns: 1fr }\n}\ndetails > summary { cursor: pointer; min-block-size: 1.5rem; inline-size: fit-content }\ndetails[open] > summary { margin-block-end: .5rem }\n@media (forced-colors: active) {\n	button.primary { forced-color-adjust: none; color: HighlightText; background: Highlight; border-color: Highlight }\n	.notice, .warning, .note { border-inline-start-color: CanvasText }\n}\n';
 
 // src/form/form.css
-var form_default = '/* Fields of a form. */\n.form { display: grid; gap: 1.375rem }\n.field { display: grid; gap: .375rem }\nfieldset.field { display: block }\nfieldset.field > * + * { margin-block-start: .375rem }\n.field > .label, .field legend { font-weight: 600 }\n.field legend { padding: 0 }\n.optional { font-weight: 400; color: var(--_quiet) }\n.hint.mark { font-style: italic }\n.field .error { color: var(--_bad); font-weight: 600 }\n.failed { border-inline-start: 4px solid var(--_bad); padding-inline-start: .875rem }\n.failed input[type="text"][aria-invalid="true"], .failed textarea[aria-invalid="true"] { border-color: var(--_bad); border-width: 2px }\ninput.short { max-inline-size: 12rem }\n\n.options { display: grid; gap: .125rem }\n.options.scroll { max-block-size: 18rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 6px; padding: .375rem .625rem; background: var(--_paper) }\n.option { display: flex; gap: .625rem; align-items: flex-start; padding-block: .3125rem; min-block-size: 2rem }\n.option input { margin-block-start: .125rem }\n.option label { flex: 1; min-inline-size: 0 }\n.option-hint { display: block; color: var(--_quiet); font-size: .9375rem }\n.filter { display: grid; gap: .25rem; margin-block-end: .5rem; max-inline-size: 22rem }\n.filter label { font-size: .9375rem }\n\n.parts { display: flex; flex-wrap: wrap; gap: .75rem 1rem }\n.parts + .parts, fieldset .twice { margin-block-start: .75rem !important }\n.part { display: grid; gap: .25rem }\n.part.wide { flex: 1; min-inline-size: 12rem }\n.part label { font-size: .9375rem }\ninput.w2 { inline-size: 4rem } input.w3 { inline-size: 7.5rem } input.w4 { inline-size: 5.5rem } input.w5 { inline-size: 7rem }\n.echo { font-variant-numeric: tabular-nums }\n.twice:empty { display: none }\n\n.summary { border: 2px solid var(--_bad); border-radius: 6px; padding: .875rem 1rem; background: var(--_bad-tint) }\n.summary ul { padding-inline-start: 1.25rem; margin-block-start: .375rem }\n.summary a { color: var(--_bad); font-weight: 600 }\n.unsupported, .left-out { color: var(--_quiet) }\n.left-out ul { padding-inline-start: 1.25rem }\n';
+var form_default = '/* Fields of a form. */\n.form { display: grid; gap: 1.375rem }\n/* A question without fields leaves no gap. */\n.form:not(:has(> :not([hidden]))) { display: none }\n.field { display: grid; gap: .375rem }\nfieldset.field { display: block }\nfieldset.field > * + * { margin-block-start: .375rem }\n.field > .label, .field legend { font-weight: 600 }\n.field legend { padding: 0 }\n.optional { font-weight: 400; color: var(--_quiet) }\n.hint.mark { font-style: italic }\n.field .error { color: var(--_bad); font-weight: 600 }\n.failed { border-inline-start: 4px solid var(--_bad); padding-inline-start: .875rem }\n.failed input[type="text"][aria-invalid="true"], .failed textarea[aria-invalid="true"] { border-color: var(--_bad); border-width: 2px }\ninput.short { max-inline-size: 12rem }\n\n.options { display: grid; gap: .125rem }\n.options.scroll { max-block-size: 18rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 6px; padding: .375rem .625rem; background: var(--_paper) }\n.option { display: flex; gap: .625rem; align-items: flex-start; padding-block: .3125rem; min-block-size: 2rem }\n.option input { margin-block-start: .125rem }\n.option label { flex: 1; min-inline-size: 0 }\n.option-hint { display: block; color: var(--_quiet); font-size: .9375rem }\n.filter { display: grid; gap: .25rem; margin-block-end: .5rem; max-inline-size: 22rem }\n.filter label { font-size: .9375rem }\n\n.parts { display: flex; flex-wrap: wrap; gap: .75rem 1rem }\n.parts + .parts, fieldset .twice { margin-block-start: .75rem !important }\n.part { display: grid; gap: .25rem }\n.part.wide { flex: 1; min-inline-size: 12rem }\n.part label { font-size: .9375rem }\ninput.w2 { inline-size: 4rem } input.w3 { inline-size: 7.5rem } input.w4 { inline-size: 5.5rem } input.w5 { inline-size: 7rem }\n.echo { font-variant-numeric: tabular-nums }\n.twice:empty { display: none }\n\n.summary { border: 2px solid var(--_bad); border-radius: 6px; padding: .875rem 1rem; background: var(--_bad-tint) }\n.summary ul { padding-inline-start: 1.25rem; margin-block-start: .375rem }\n.summary a { color: var(--_bad); font-weight: 600 }\n.unsupported, .left-out { color: var(--_quiet) }\n.left-out ul { padding-inline-start: 1.25rem }\n';
 
 // src/chat/chat.css
-var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n[data-state="done"].state { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }\n[data-state="done"].state .actions { margin: 0 }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 9.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.picker.folded { padding: 0; border: 0; background: none; justify-items: start }\nfieldset.servers { display: grid; gap: .375rem }\nlegend { padding: 0 }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.about { color: var(--_quiet) }\n\n.badge { inline-size: fit-content; font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n.inbox { display: grid; gap: 1.25rem }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { color: var(--_quiet); font-size: .9375rem }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.state .mark { forced-color-adjust: none; background: CanvasText; border-color: CanvasText }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
+var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n[data-state="done"].state { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }\n[data-state="done"].state .actions { margin: 0 }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 9.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.picker.folded { padding: 0; border: 0; background: none; justify-items: start }\nfieldset.servers { display: grid; gap: .375rem }\nlegend { padding: 0 }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.about { color: var(--_quiet) }\n\n.badge { inline-size: fit-content; font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n.inbox { display: grid; gap: 1.25rem }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; color: var(--_quiet) }\n.context h2 { font-size: .9375rem; font-weight: 500 }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.call .state .mark { background: CanvasText; border-color: CanvasText; forced-color-adjust: none }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
 
 // src/chat/chat.ts
 var ParleyChat = class extends HTMLElement {
@@ -2195,6 +2202,7 @@ var ParleyChat = class extends HTMLElement {
   #calls = /* @__PURE__ */ new Map();
   #picker = null;
   #folded = false;
+  #title = el("h1", { class: "away" }, t("chat.title"));
   #timeline = el("div", { class: "timeline" });
   #empty = el("div", { class: "empty" });
   constructor() {
@@ -2219,7 +2227,7 @@ var ParleyChat = class extends HTMLElement {
       conversation: () => this.conversationId,
       ran: (call) => this.show(call.id)
     });
-    fill(this.#root, this.#empty, this.#timeline, this.#picker.node);
+    fill(this.#root, this.#title, this.#empty, this.#timeline, this.#picker.node);
     this.#leave = [
       store.subscribe((change) => {
         if (change.kind === "conversations") return;
@@ -2265,6 +2273,7 @@ var ParleyChat = class extends HTMLElement {
         if (node && this.#timeline.children[i] !== node) this.#timeline.insertBefore(node, this.#timeline.children[i] ?? null);
       });
       this.#empty.hidden = calls.length > 0;
+      this.#title.hidden = calls.length === 0;
       if (calls.length === 0 && this.#empty.childElementCount === 0) {
         append(this.#empty, [el("h1", null, t("chat.empty")), el("p", null, t("chat.empty.text"))]);
       }
@@ -2325,10 +2334,9 @@ var ParleyInbox = class extends HTMLElement {
         "div",
         { class: "item" },
         el(
-          "p",
+          "div",
           { class: "context" },
-          rich("inbox.context", { tool: question.tool }),
-          " ",
+          el("h2", null, rich("inbox.context", { tool: question.tool })),
           el("button", {
             type: "button",
             class: "link",
@@ -2400,6 +2408,10 @@ function message(question) {
     }
   }, t("card.show-all", { n: characters.length }));
   return [body, more, notes];
+}
+function brief(question) {
+  const line = [...`${question.tool}: ${question.message}`.trim().replace(/\s+/g, " ")];
+  return line.length > 80 ? `${line.slice(0, 80).join("")}…` : line.join("");
 }
 function rows(list2, server) {
   return el("dl", { class: "rows" }, list2.map((row) => el(
@@ -2615,10 +2627,13 @@ var ParleyQuestion = class extends HTMLElement {
     }
     this.#asked = asked;
     if (!isOpen(question)) {
+      if (this.#form && this.#draft && !this.#busy) this.#notice = { kind: "note", text: t("card.closed-elsewhere") };
+      this.#draft = null;
+      dropDraft(question.id);
       this.#phase = "form";
       this.#form = null;
     }
-    const shape = JSON.stringify([{ ...question, version: 0 }, this.#phase, this.#later, this.#notice, this.#busy, this.#canTakeBack, this.#check, this.#opened]);
+    const shape = JSON.stringify([{ ...question, version: 0 }, this.#phase, this.#later, this.#notice, this.#canTakeBack, this.#check, this.#opened]);
     if (shape === this.#shape) return;
     this.#shape = shape;
     const had = focused(this.#root) !== null;
@@ -2633,12 +2648,14 @@ var ParleyQuestion = class extends HTMLElement {
     const kind = open ? "open" : "record";
     return el(
       "section",
-      { class: `card ${kind} asks-${question.mode}`, "aria-labelledby": this.#headingId, "data-question": question.id, "data-state": question.state },
+      { class: `card ${kind} asks-${question.mode}`, "aria-labelledby": `${this.#headingId} ${this.#headingId}-brief`, "data-question": question.id, "data-state": question.state },
       el(
         "header",
         null,
         el("p", { class: "eyebrow" }, t(question.mode === "url" ? "card.kind.url" : "card.kind.form"), count(question) ? [" · ", count(question)] : null),
-        heading(question, this.#headingId)
+        heading(question, this.#headingId),
+        // Two cards of one server need two names.
+        el("span", { hidden: true, id: `${this.#headingId}-brief` }, brief(question))
       ),
       open && this.#later ? this.#folded() : [
         message(question),
@@ -2674,7 +2691,6 @@ var ParleyQuestion = class extends HTMLElement {
       id: `${this.#headingId}-${part}`,
       class: className,
       "data-action": part,
-      "aria-disabled": this.#busy ? "true" : null,
       on: { click: () => {
         if (!this.#busy) press();
       } }
@@ -2733,7 +2749,7 @@ var ParleyQuestion = class extends HTMLElement {
         form.stopped ? stopNotice(form.stopped) : el(
           "div",
           { class: "actions" },
-          el("button", { type: "submit", id: `${this.#headingId}-send`, class: "primary", "data-action": direct ? "send" : "review", "aria-disabled": this.#busy ? "true" : null }, this.#busy ? t("action.checking") : label)
+          el("button", { type: "submit", id: `${this.#headingId}-send`, class: "primary", "data-action": direct ? "send" : "review" }, label)
         )
       ),
       this.#otherActions(question)
@@ -2763,7 +2779,7 @@ var ParleyQuestion = class extends HTMLElement {
       el(
         "div",
         { class: "actions" },
-        this.#button("send", this.#busy ? t("action.sending") : rich("action.send", { server }), () => void this.#answer("accept", this.#checked ?? {}), "primary"),
+        this.#button("send", rich("action.send", { server }), () => void this.#answer("accept", this.#checked ?? {}), "primary"),
         this.#button("change", t("action.change"), () => {
           this.#phase = "form";
           this.#notice = null;
@@ -2903,17 +2919,26 @@ var ParleyQuestion = class extends HTMLElement {
     this.store.takeQuestion(question);
     this.dispatchEvent(new CustomEvent("parley-answered", { bubbles: true, composed: true, detail: { id: question.id, action } }));
   }
+  // Buttons stay enabled for screen readers and keyboards; the card is not
+  // drawn anew, so that nothing moves while a request is on its way.
+  #setBusy(busy) {
+    this.#busy = busy;
+    for (const button of this.#root.querySelectorAll("button[data-action]")) {
+      if (busy) button.setAttribute("aria-disabled", "true");
+      else button.removeAttribute("aria-disabled");
+    }
+  }
   async #busily(work) {
-    this.#busy = true;
     this.#notice = null;
     this.#render();
+    this.#setBusy(true);
     let errors = [];
     try {
       await work();
     } catch (error) {
       errors = this.#failed(error);
     } finally {
-      this.#busy = false;
+      this.#setBusy(false);
       this.#render();
       if (errors.length > 0) this.#form?.fail(errors);
     }

@@ -41,6 +41,12 @@ export function message(question: Question): Child[] {
 	return [body, more, notes]
 }
 
+/** brief is the tool and the start of the message, for names that are only heard. */
+export function brief(question: Question): string {
+	const line = [...`${question.tool}: ${question.message}`.trim().replace(/\s+/g, ' ')]
+	return line.length > 80 ? `${line.slice(0, 80).join('')}…` : line.join('')
+}
+
 /** rows is a list of labels and values, as it will be sent or was sent. */
 export function rows(list: readonly ReviewRow[], server: string): HTMLElement {
 	return el('dl', { class: 'rows' }, list.map((row) => el('div', null,

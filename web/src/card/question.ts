@@ -11,7 +11,7 @@ import { sharedStore, type Store } from '../lib/store'
 import { rich, t } from '../lib/text'
 import { isOpen, type Action, type Check, type Input, type Question } from '../lib/wire'
 import { Form, stopNotice } from '../form/form'
-import { actionsHelp, count, deadline, heading, message, outcome, rows } from './parts'
+import { actionsHelp, brief, count, deadline, heading, message, outcome, rows } from './parts'
 import { address, canOpen, needsSecondLook, sha256, siteName } from './link'
 import base from '../lib/base.css'
 import form from '../form/form.css'
@@ -117,10 +117,14 @@ export class ParleyQuestion extends HTMLElement {
 		}
 		this.#asked = asked
 		if (!isOpen(question)) {
+			// Closed elsewhere while somebody was typing here.
+			if (this.#form && this.#draft && !this.#busy) this.#notice = { kind: 'note', text: t('card.closed-elsewhere') }
+			this.#draft = null
+			dropDraft(question.id)
 			this.#phase = 'form'
 			this.#form = null
 		}
-		const shape = JSON.stringify([{ ...question, version: 0 }, this.#phase, this.#later, this.#notice, this.#busy, this.#canTakeBack, this.#check, this.#opened])
+		const shape = JSON.stringify([{ ...question, version: 0 }, this.#phase, this.#later, this.#notice, this.#canTakeBack, this.#check, this.#opened])
 		if (shape === this.#shape) return
 		this.#shape = shape
 		const had = focused(this.#root) !== null
@@ -135,10 +139,12 @@ export class ParleyQuestion extends HTMLElement {
 	#card(question: Question): HTMLElement {
 		const open = isOpen(question)
 		const kind = open ? 'open' : 'record'
-		return el('section', { class: `card ${kind} asks-${question.mode}`, 'aria-labelledby': this.#headingId, 'data-question': question.id, 'data-state': question.state },
+		return el('section', { class: `card ${kind} asks-${question.mode}`, 'aria-labelledby': `${this.#headingId} ${this.#headingId}-brief`, 'data-question': question.id, 'data-state': question.state },
 			el('header', null,
 				el('p', { class: 'eyebrow' }, t(question.mode === 'url' ? 'card.kind.url' : 'card.kind.form'), count(question) ? [' · ', count(question)] : null),
-				heading(question, this.#headingId)),
+				heading(question, this.#headingId),
+				// Two cards of one server need two names.
+				el('span', { hidden: true, id: `${this.#headingId}-brief` }, brief(question))),
 			open && this.#later ? this.#folded() : [
 				message(question),
 				question.note ? el('p', { class: 'note', 'data-part': 'note' }, foreign('span', question.note)) : null,
@@ -169,7 +175,7 @@ export class ParleyQuestion extends HTMLElement {
 	#button(part: string, label: Child, press: () => void, className = ''): HTMLButtonElement {
 		return el('button', {
 			type: 'button', id: `${this.#headingId}-${part}`, class: className, 'data-action': part,
-			'aria-disabled': this.#busy ? 'true' : null,
+			
 			on: { click: () => { if (!this.#busy) press() } },
 		}, label)
 	}
@@ -217,7 +223,7 @@ export class ParleyQuestion extends HTMLElement {
 			},
 			form.node,
 			form.stopped ? stopNotice(form.stopped) : el('div', { class: 'actions' },
-				el('button', { type: 'submit', id: `${this.#headingId}-send`, class: 'primary', 'data-action': direct ? 'send' : 'review', 'aria-disabled': this.#busy ? 'true' : null }, this.#busy ? t('action.checking') : label))),
+				el('button', { type: 'submit', id: `${this.#headingId}-send`, class: 'primary', 'data-action': direct ? 'send' : 'review' }, label))),
 			this.#otherActions(question),
 		]
 	}
@@ -243,7 +249,7 @@ export class ParleyQuestion extends HTMLElement {
 			check.review?.length ? rows(check.review, server) : el('p', null, rich('review.nothing', { server })),
 			omitted.length > 0 ? el('p', { class: 'hint' }, t('review.omitted', { list: omitted.map((one) => one.label || one.name).join(', ') })) : null,
 			el('div', { class: 'actions' },
-				this.#button('send', this.#busy ? t('action.sending') : rich('action.send', { server }), () => void this.#answer('accept', this.#checked ?? {}), 'primary'),
+				this.#button('send', rich('action.send', { server }), () => void this.#answer('accept', this.#checked ?? {}), 'primary'),
 				this.#button('change', t('action.change'), () => {
 					this.#phase = 'form'
 					this.#notice = null
@@ -380,17 +386,27 @@ export class ParleyQuestion extends HTMLElement {
 		this.dispatchEvent(new CustomEvent('parley-answered', { bubbles: true, composed: true, detail: { id: question.id, action } }))
 	}
 
+	// Buttons stay enabled for screen readers and keyboards; the card is not
+	// drawn anew, so that nothing moves while a request is on its way.
+	#setBusy(busy: boolean): void {
+		this.#busy = busy
+		for (const button of this.#root.querySelectorAll('button[data-action]')) {
+			if (busy) button.setAttribute('aria-disabled', 'true')
+			else button.removeAttribute('aria-disabled')
+		}
+	}
+
 	async #busily(work: () => Promise<void>): Promise<void> {
-		this.#busy = true
 		this.#notice = null
 		this.#render()
+		this.#setBusy(true)
 		let errors: Problem['errors'] = []
 		try {
 			await work()
 		} catch (error) {
 			errors = this.#failed(error)
 		} finally {
-			this.#busy = false
+			this.#setBusy(false)
 			this.#render()
 			if (errors.length > 0) this.#form?.fail(errors)
 		}

@@ -23,6 +23,7 @@ export class ParleyChat extends HTMLElement {
 	#calls = new Map<string, CallView>()
 	#picker: Picker | null = null
 	#folded = false
+	readonly #title = el('h1', { class: 'away' }, t('chat.title'))
 	readonly #timeline = el('div', { class: 'timeline' })
 	readonly #empty = el('div', { class: 'empty' })
 
@@ -50,7 +51,7 @@ export class ParleyChat extends HTMLElement {
 			store, root: this.#root, conversation: () => this.conversationId,
 			ran: (call) => this.show(call.id),
 		})
-		fill(this.#root, this.#empty, this.#timeline, this.#picker.node)
+		fill(this.#root, this.#title, this.#empty, this.#timeline, this.#picker.node)
 		this.#leave = [
 			store.subscribe((change) => {
 				if (change.kind === 'conversations') return
@@ -100,6 +101,7 @@ export class ParleyChat extends HTMLElement {
 				if (node && this.#timeline.children[i] !== node) this.#timeline.insertBefore(node, this.#timeline.children[i] ?? null)
 			})
 			this.#empty.hidden = calls.length > 0
+			this.#title.hidden = calls.length === 0
 			if (calls.length === 0 && this.#empty.childElementCount === 0) {
 				append(this.#empty, [el('h1', null, t('chat.empty')), el('p', null, t('chat.empty.text'))])
 			}

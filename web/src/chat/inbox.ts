@@ -61,7 +61,7 @@ export class ParleyInbox extends HTMLElement {
 			card.via = 'inbox'
 			card.setAttribute('question-id', question.id)
 			const item = el('div', { class: 'item' },
-				el('p', { class: 'context' }, rich('inbox.context', { tool: question.tool }), ' ',
+				el('div', { class: 'context' }, el('h2', null, rich('inbox.context', { tool: question.tool })),
 					el('button', {
 						type: 'button', class: 'link', on: {
 							click: () => this.dispatchEvent(new CustomEvent('parley-show', { bubbles: true, composed: true, detail: { conversation: question.conversation, call: question.call } })),

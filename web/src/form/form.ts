@@ -45,9 +45,9 @@ export class Form {
 				if (field.required) stopped ||= t('form.stopped', { label: field.label || field.name, reason: field.problem ?? '' })
 				continue
 			}
-			const earlier = suggested?.[field.name]
+			const earlier = suggested?.[field.name] ?? null
 			const preset: Raw | null = earlier ?? field.default ?? null
-			const from = earlier !== undefined ? 'earlier' : preset !== null && !blank(preset) ? 'default' : ''
+			const from = earlier !== null ? 'earlier' : preset !== null && !blank(preset) ? 'default' : ''
 			prefilled ||= from !== ''
 			const notes = (view.notes ?? []).filter((note) => note.name === field.name).map((note) => note.text)
 			const setting: Setting = { server, from, notes, changed: () => this.#changed(changed) }
@@ -114,11 +114,19 @@ export class Form {
 		}
 		this.#summary.append(el('h4', null, t('error.summary')), el('ul', null, items))
 		this.#summary.hidden = false
+		this.#tell(true)
 		this.#summary.focus()
+	}
+
+	// The page that owns the whole window says so in its title; an embedded card
+	// leaves the title alone.
+	#tell(shown: boolean): void {
+		this.node.dispatchEvent(new CustomEvent('parley-problem', { bubbles: true, composed: true, detail: { shown } }))
 	}
 
 	/** clear removes all errors. */
 	clear(): void {
+		if (!this.#summary.hidden) this.#tell(false)
 		for (const control of this.#errors) control.fail(null)
 		this.#errors.clear()
 		this.#summary.replaceChildren()

@@ -93,7 +93,9 @@ export function focused(root: ShadowRoot): HTMLElement | null {
 export function keepFocus(root: ShadowRoot, change: () => void): boolean {
 	const before = focused(root)
 	const caret = before && isText(before) ? before.selectionStart : null
+	const scrolled = [...root.querySelectorAll('.scroll')].map((node) => [node, node.scrollTop] as const)
 	change()
+	for (const [node, top] of scrolled) if (top > 0 && node.isConnected) node.scrollTop = top
 	if (!before || root.activeElement === before) return true
 	const after = root.contains(before) ? before : before.id ? root.getElementById(before.id) : null
 	if (!after) return false

@@ -42,6 +42,8 @@ export const en = {
 	'server.revision': 'Protocol',
 	'server.note': 'Note',
 
+	'chat.title': 'Conversation',
+	'question.title': 'Question',
 	'chat.empty': 'Run a tool',
 	'chat.empty.text': 'The tool’s server may ask you something on the way. Its questions appear here, and nothing is sent before you say so.',
 
@@ -149,8 +151,6 @@ export const en = {
 	'action.send': 'Send to {server}',
 	'action.accept': 'Accept and tell {server}',
 	'action.review': 'Review answers',
-	'action.checking': 'Checking',
-	'action.sending': 'Sending',
 	'action.change': 'Change',
 	'action.decline': 'Decline',
 	'action.cancel': 'Cancel question',

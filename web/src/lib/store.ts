@@ -237,7 +237,7 @@ export class Store {
 			if (document.hidden && this.#loaded) await this.#whileHidden(signal)
 			if (signal.aborted) return
 			const parser = new EventParser()
-			parser.lastId = this.#lastId
+			if (this.#loaded) parser.lastId = this.#lastId
 			try {
 				await this.#stream(parser, signal, () => { failures = 0 })
 			} catch (error) {
@@ -272,7 +272,7 @@ export class Store {
 		visibility()
 		try {
 			const headers: Record<string, string> = { Accept: 'text/event-stream' }
-			if (this.#lastId) headers['Last-Event-ID'] = this.#lastId
+			if (this.#loaded && this.#lastId) headers['Last-Event-ID'] = this.#lastId
 			const response = await this.api.request('GET', '/v1/events', { headers, signal: cut.signal })
 			if (!response.ok) throw new Problem(response.status, {})
 			if (!response.body) throw new Unreachable()
@@ -286,8 +286,9 @@ export class Store {
 				window.clearTimeout(watchdog)
 				watchdog = window.setTimeout(abort, silence)
 				const events = parser.push(value)
-				this.#lastId = parser.lastId
 				for (const event of events) await this.#take(event)
+				// Only now: after a failed snapshot the stream must begin anew.
+				this.#lastId = parser.lastId
 				if (this.#loaded) this.#set('live')
 			}
 		} finally {
@@ -305,8 +306,6 @@ export class Store {
 			case 'call': this.takeCall(parseExact(event.data) as Call); break
 			case 'hello':
 			case 'reset': {
-				const seq = (parseExact(event.data) as { seq?: number } | null)?.seq
-				if (event.id === '' && seq !== undefined) this.#lastId = String(seq)
 				await this.#loadSnapshot()
 				this.#set('live')
 				break

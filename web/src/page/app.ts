@@ -23,12 +23,16 @@ export class ParleyApp extends HTMLElement {
 	readonly #inboxLink = el('a', { class: 'waiting', href: '?view=inbox', id: 'inbox-link', 'data-part': 'inbox-count' })
 	readonly #who = el('span', { class: 'quiet who' })
 	readonly #menu = el('button', { type: 'button', class: 'menu', id: 'menu', 'aria-expanded': 'false', 'aria-controls': 'side' })
-	readonly #side = el('aside', { id: 'side', 'aria-label': t('page.side') })
 	readonly #main = el('main', { id: 'main', tabIndex: -1 })
+	readonly #conversationList = el('nav', { 'aria-labelledby': 'conversations' })
+	readonly #serverList = el('section', { 'aria-labelledby': 'servers' })
+	readonly #side = el('aside', { id: 'side', 'aria-label': t('page.side') })
+	readonly #columns = el('div', { class: 'columns' }, this.#side, this.#main)
 	#place: Place = { kind: 'inbox' }
 	#shown = ''
 	#problem = ''
-	#shape = ''
+	#failed = false
+	readonly #shapes = new Map<HTMLElement, string>()
 
 	connectedCallback(): void {
 		fill(this.#root,
@@ -36,7 +40,9 @@ export class ParleyApp extends HTMLElement {
 				el('a', { class: 'brand', href: '?', id: 'brand', on: { click: (event) => this.#follow(event, '?') } }, el('span', { class: 'logo', 'aria-hidden': 'true' }), t('product')),
 				el('span', { class: 'space' }), this.#who, this.#inboxLink, this.#menu),
 			this.#banner,
-			el('div', { class: 'columns' }, this.#side, this.#main))
+			this.#columns)
+		fill(this.#side, el('a', { class: 'button', href: '?', id: 'new-conversation', 'data-action': 'new-conversation', on: { click: (event) => this.#follow(event, '?') } }, t('page.new')),
+			this.#conversationList, this.#serverList)
 		this.#menu.textContent = t('page.menu')
 		this.#menu.addEventListener('click', () => this.#toggle(this.#menu.getAttribute('aria-expanded') !== 'true'))
 		this.#inboxLink.addEventListener('click', (event) => this.#follow(event, '?view=inbox'))
@@ -45,6 +51,11 @@ export class ParleyApp extends HTMLElement {
 			this.#go(`?c=${encodeURIComponent(conversation)}`)
 			this.#whenShown(conversation, call)
 		})
+		this.addEventListener('parley-problem', (event) => {
+			this.#failed = (event as CustomEvent<{ shown: boolean }>).detail.shown
+			this.#render()
+		})
+		this.addEventListener('parley-answered', () => { this.#failed = false })
 		this.#store.subscribe(() => this.#render())
 		window.addEventListener('popstate', () => this.#route())
 		window.addEventListener('hashchange', () => void this.#signIn())
@@ -138,19 +149,30 @@ export class ParleyApp extends HTMLElement {
 		this.#side.hidden = out
 		this.#banner.hidden = store.connection !== 'lost'
 		if (!this.#banner.hidden && this.#banner.textContent === '') this.#banner.textContent = t('connection.lost')
-		document.title = waiting > 0 ? `${words} – ${t('product')}` : t('product')
+		document.title = `${this.#failed ? `${t('field.error')} ` : ''}${waiting > 0 ? `${words} – ` : ''}${t('product')}`
 		this.#showMain(out)
-		const shape = JSON.stringify([store.servers, store.conversations, this.#place, store.loaded])
-		if (shape !== this.#shape) {
-			this.#shape = shape
-			keepFocus(this.#root, () => fill(this.#side, this.#sideContent()))
-		}
+		this.#columns.classList.toggle('alone', out)
+		keepFocus(this.#root, () => {
+			const current = this.#place.kind === 'chat' ? this.#place.conversation : ''
+			this.#redraw(this.#conversationList, [store.conversations, current, store.loaded], () => this.#conversations(store.conversations, current))
+			this.#redraw(this.#serverList, [store.servers, store.loaded], () => this.#servers(store.servers))
+		})
+	}
+
+	#redraw(node: HTMLElement, from: unknown, draw: () => Child): void {
+		const shape = JSON.stringify(from)
+		if (this.#shapes.get(node) === shape) return
+		this.#shapes.set(node, shape)
+		const open = new Set([...node.querySelectorAll('details[open]')].map((one) => one.id))
+		fill(node, draw())
+		for (const one of node.querySelectorAll('details')) one.open ||= open.has(one.id)
 	}
 
 	#showMain(out: boolean): void {
 		const key = out ? `out ${this.#problem}` : JSON.stringify(this.#place)
 		if (key === this.#shown) return
 		this.#shown = key
+		this.#failed = false
 		fill(this.#main, out ? this.#signedOut() : this.#element())
 	}
 
@@ -171,7 +193,7 @@ export class ParleyApp extends HTMLElement {
 		question.store = this.#store
 		question.via = 'inbox'
 		question.setAttribute('question-id', place.id)
-		return question
+		return el('div', null, el('h1', { class: 'away' }, t('question.title')), question)
 	}
 
 	#signedOut(): Child {
@@ -193,27 +215,24 @@ export class ParleyApp extends HTMLElement {
 			}, t('signin.forget'))))
 	}
 
-	#sideContent(): Child {
-		const store = this.#store
-		const current = this.#place.kind === 'chat' ? this.#place.conversation : ''
-		return [
-			el('a', { class: 'button', href: '?', id: 'new-conversation', 'data-action': 'new-conversation', on: { click: (event) => this.#follow(event, '?') } }, t('page.new')),
-			el('nav', { 'aria-labelledby': 'conversations' }, el('h2', { id: 'conversations' }, t('page.conversations')),
-				store.conversations.length === 0
-					? el('p', { class: 'quiet' }, t('page.conversations.none'))
-					: this.#conversations(store.conversations, current)),
-			el('section', { 'aria-labelledby': 'servers' }, el('h2', { id: 'servers' }, t('page.servers')),
-				store.servers.length === 0
-					? el('p', { class: 'quiet' }, store.loaded ? t('picker.no-servers') : t('loading'))
-					: el('ul', { role: 'list', class: 'servers' }, store.servers.map((server) => el('li', { 'data-server': server.id }, this.#server(server))))),
-		]
-	}
-
 	#conversations(all: readonly Conversation[], current: string): Child {
 		const list = (some: readonly Conversation[]): Child => el('ul', { role: 'list' }, some.map((one) => el('li', null, this.#conversation(one, one.id === current))))
 		const older = all.slice(recent)
-		return [list(all.slice(0, recent)), older.length === 0 ? null
-			: el('details', { open: older.some((one) => one.id === current || one.open_questions > 0) }, el('summary', { id: 'older' }, t('page.conversations.older')), list(older))]
+		return [
+			el('h2', { id: 'conversations' }, t('page.conversations')),
+			all.length === 0 ? el('p', { class: 'quiet' }, t('page.conversations.none')) : list(all.slice(0, recent)),
+			older.length === 0 ? null : el('details', { id: 'older-list', open: older.some((one) => one.id === current || one.open_questions > 0) },
+				el('summary', { id: 'older' }, t('page.conversations.older')), list(older)),
+		]
+	}
+
+	#servers(all: readonly Server[]): Child {
+		return [
+			el('h2', { id: 'servers' }, t('page.servers')),
+			all.length === 0
+				? el('p', { class: 'quiet' }, this.#store.loaded ? t('picker.no-servers') : t('loading'))
+				: el('ul', { role: 'list', class: 'servers' }, all.map((server) => el('li', { 'data-server': server.id }, this.#server(server)))),
+		]
 	}
 
 	#conversation(one: Conversation, current: boolean): HTMLElement {
@@ -228,7 +247,7 @@ export class ParleyApp extends HTMLElement {
 			el('p', { class: 'name' }, el('strong', null, bdi(server.id)), ' ', el('span', { class: `status ${server.status}` }, t(`server.${server.status}`))),
 			el('p', { class: 'quiet address' }, server.local ? t('who.local') : bdi(server.domain || server.address)),
 			server.status === 'failed' && server.error ? el('p', { class: 'bad-text' }, bdi(server.error)) : null,
-			el('details', null, el('summary', null, t('server.more')), el('dl', { class: 'rows' },
+			el('details', { id: `details-${server.id}` }, el('summary', { id: `more-${server.id}` }, t('server.more')), el('dl', { class: 'rows' },
 				row('server.address', server.address), row('server.revision', [server.revision, server.era].filter(Boolean).join(', ')),
 				(server.notes ?? []).map((note) => row('server.note', note)))),
 		]
