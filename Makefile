@@ -10,6 +10,7 @@ NPM_CI := npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglev
 TSC := tools/node/node_modules/@typescript/typescript-linux-x64/lib/tsc
 TEST := go test -race -shuffle=on -timeout 10m
 FUZZTIME ?= 30s
+MODULES := . interop tools
 
 # The database of known vulnerabilities, as a Go module: a later one is found
 # with `go list -m golang.org/x/vulndb@latest`.
@@ -69,7 +70,7 @@ proof: deps deps-services ## Run all tests, each fuzz target for FUZZTIME, each 
 ## Checking
 
 .PHONY: check
-check: check-format check-lint check-vulnerabilities check-house check-generated ## Check format, code, dependencies and what is generated
+check: check-format check-vet check-static check-linters check-scripts check-vulnerabilities check-house check-generated ## Check format, code, dependencies and what is generated (-k: all findings)
 	@echo "make check: nothing to complain about"
 
 .PHONY: check-format
@@ -77,10 +78,20 @@ check-format:
 	@files=$$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do if [ -f "$$f" ]; then echo "$$f"; fi; done | xargs gofmt -l); \
 	if [ -n "$$files" ]; then echo "gofmt would change:" $$files; exit 1; fi
 
-.PHONY: check-lint
-check-lint: $(BIN)/staticcheck $(BIN)/golangci-lint
-	@for module in . interop tools; do (cd $$module && go vet ./... && "$(CURDIR)/$(BIN)/staticcheck" ./...); done
-	@for module in . interop tools; do (cd $$module && "$(CURDIR)/$(BIN)/golangci-lint" run ./...); done
+.PHONY: check-vet
+check-vet:
+	@for module in $(MODULES); do (cd $$module && go vet ./...); done
+
+.PHONY: check-static
+check-static: $(BIN)/staticcheck
+	@for module in $(MODULES); do (cd $$module && "$(CURDIR)/$(BIN)/staticcheck" ./...); done
+
+.PHONY: check-linters
+check-linters: $(BIN)/golangci-lint
+	@for module in $(MODULES); do (cd $$module && "$(CURDIR)/$(BIN)/golangci-lint" run ./...); done
+
+.PHONY: check-scripts
+check-scripts:
 	@if command -v shellcheck >/dev/null; then shellcheck scripts/*.sh .ci/run; else echo "shellcheck is not installed: scripts are not checked"; fi
 
 .PHONY: check-vulnerabilities
