@@ -127,3 +127,26 @@ func Confirm(ctx context.Context, call *Call, key, message string, options ...As
 	}
 	return Dismissed, err
 }
+
+// choice is the form of [Choose].
+type choice struct {
+	Choice string `json:"choice" title:"Choice"`
+}
+
+// Choose asks for one of items, in their order, and returns it. See [Choices]
+// for what it refuses.
+func Choose[S ~[]E, E any](ctx context.Context, call *Call, key, message string, items S, option func(E) Option, options ...AskOption) (E, error) {
+	var zero E
+	options = append([]AskOption{Choices("choice", items, option)}, options...)
+	chosen, err := Ask[choice](ctx, call, key, message, options...)
+	if err != nil {
+		return zero, err
+	}
+	for _, item := range items {
+		if option(item).Value == chosen.Choice {
+			return item, nil
+		}
+	}
+	// An answer is one of the options; this one changed its value meanwhile.
+	return zero, &Unanswered{Key: key, Outcome: Invalid, Reason: "the options changed while it was asked"}
+}
