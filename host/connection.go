@@ -318,7 +318,7 @@ func (s *Server) cmd() *exec.Cmd {
 			"PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE")
 	}
 	for _, name := range names {
-		if v, ok := os.LookupEnv(name); ok && s.Env[name].value == "" {
+		if v, ok := os.LookupEnv(name); ok && s.Env[name].Reveal() == "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}
 	}

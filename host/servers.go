@@ -34,11 +34,11 @@ type Server struct {
 	Name string // the name people see; empty: the ID
 
 	Command string            // program to run; exactly one of Command and URL is set
-	Args    []string          // arguments of Command
+	Args    []string          `json:"-"` // arguments of Command; they may hold secrets
 	Env     map[string]Secret // set for the program beside the few variables that every program gets
 	Dir     string            // working directory of Command; empty: that of this process
 
-	URL     string            // Streamable HTTP endpoint
+	URL     string            `json:"-"` // Streamable HTTP endpoint; it may hold secrets
 	Headers map[string]Secret // sent with every request to URL
 
 	Trusted               bool          // its annotations count

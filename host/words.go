@@ -28,8 +28,8 @@ func tidy(s string) string { return plain.Line(strings.TrimSpace(s), maxWord) }
 // the secrets that it was given.
 func lastLines(stderr string, s *Server) string {
 	for _, v := range s.Env {
-		if len(v.value) >= 4 { // shorter ones, such as 1 or yes, would tear words apart
-			stderr = strings.ReplaceAll(stderr, v.value, withheld)
+		if len(v.Reveal()) >= 4 { // shorter ones, such as 1 or yes, would tear words apart
+			stderr = strings.ReplaceAll(stderr, v.Reveal(), withheld)
 		}
 	}
 	var lines []string
