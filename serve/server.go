@@ -150,7 +150,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"token": string(bearer), "principal": principalRow(LocalPrincipal)})
+	writeJSON(w, http.StatusOK, map[string]any{"token": bearer(), "principal": principalRow(LocalPrincipal)})
 }
 
 // freshAddress makes another one-time token, for `parley address`.

@@ -52,8 +52,9 @@ type Local struct {
 	codes map[[sha256.Size]byte]time.Time // digest of a one-time token -> when it was made
 }
 
-// secret is a bearer. It does not print.
-type secret string
+// secret is a bearer. It does not print, also not as a private field of another
+// type, where fmt asks no method: a function has nothing to show but its address.
+type secret func() string
 
 func (secret) String() string   { return "[secret]" }
 func (secret) GoString() string { return "[secret]" }
@@ -74,25 +75,25 @@ func OpenLocal(path string) (*Local, error) {
 func readBearer(path string) (secret, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("%s can be read by others (mode %#o): remove it, and a new one is made at the next start", path, info.Mode().Perm())
+		return nil, fmt.Errorf("%s can be read by others (mode %#o): remove it, and a new one is made at the next start", path, info.Mode().Perm())
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxTokenLength+1))
 	if err != nil {
-		return "", fmt.Errorf("reading %s: %w", path, err)
+		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	text := strings.TrimSpace(string(b))
 	if raw, err := base64.RawURLEncoding.DecodeString(text); err != nil || len(raw) < tokenBytes || len(text) > maxTokenLength {
-		return "", fmt.Errorf("%s does not hold a sign-in token: remove it, and a new one is made at the next start", path)
+		return nil, fmt.Errorf("%s does not hold a sign-in token: remove it, and a new one is made at the next start", path)
 	}
-	return secret(text), nil
+	return func() string { return text }, nil
 }
 
 // makeBearer links a finished file into place, so that of two processes that
@@ -100,7 +101,7 @@ func readBearer(path string) (secret, error) {
 func makeBearer(path string) (secret, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".token-*")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer os.Remove(f.Name())
 	_, err = io.WriteString(f, newToken()+"\n")
@@ -111,10 +112,10 @@ func makeBearer(path string) (secret, error) {
 		err = cerr
 	}
 	if err != nil {
-		return "", fmt.Errorf("writing %s: %w", path, err)
+		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
 	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
+		return nil, err
 	}
 	return readBearer(path)
 }
@@ -150,7 +151,7 @@ func (l *Local) exchange(token string) (secret, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.codes[digest]; !ok {
-		return "", ErrTokenUsed
+		return nil, ErrTokenUsed
 	}
 	delete(l.codes, digest)
 	return l.bearer, nil
@@ -162,7 +163,7 @@ func (l *Local) Identify(r *http.Request) (inbox.Principal, error) {
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return inbox.Principal{}, ErrSignedOut
 	}
-	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(l.bearer))
+	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(l.bearer()))
 	if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 		return inbox.Principal{}, ErrSignedOut
 	}
