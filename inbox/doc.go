@@ -1,3 +1,151 @@
-// Package inbox holds calls that wait for people, the questions in them and the
-// answers: their state machines, rules and interfaces to stores and notifiers.
+// Package inbox is the core of Parley: calls that wait for people, the
+// questions in them, and the answers. It holds their states and rules and does
+// no I/O of its own: rows go to a [Store], hints to a [Notifier], and bytes to
+// servers are the business of a host.
+//
+// A person composes a call. A machine claims it, commits a mark, sends it, and
+// records what the wire says: an end, or questions. Questions park the call in
+// the store (modern servers) or hold it on its open connection (legacy ones).
+// The person answers through any surface; when the round is complete any
+// machine claims the call and sends it again with the answers.
+//
+//	claim, call, err := in.ClaimNext(ctx, nil)
+//	call, err = in.Mark(ctx, claim, binding)   // committed before the first byte
+//	... send; the reply asks ...
+//	call, err = in.Park(ctx, claim, asked)
+//	... the person answers: in.Answer(ctx, principal, question, answer) ...
+//	claim, call, err = in.ClaimNext(ctx, nil)
+//	answers, err := in.Answers(ctx, claim)     // what the next send carries
+//	call, err = in.Mark(ctx, claim, binding)
+//	... send; the reply is a result ...
+//	call, err = in.Finish(ctx, claim, outcome)
+//
+// # States
+//
+// These tables are generated from those that every change of state goes
+// through. Arrows marked "later" come with policy and approvals: their states
+// exist, so that versions that share a database agree, and no operation of this
+// version follows them.
+//
+// Call:
+//
+//	new       -> ready        composed by the person, or allowed
+//	          -> approving    later: policy asks the person first
+//	          -> denied       later: policy forbids it
+//	approving -> ready        later: allowed
+//	          -> denied       later: not allowed
+//	          -> expired      later: nobody decided in time
+//	          -> stopped      later: the person stopped it
+//	ready     -> claimed      a machine takes it
+//	          -> waiting      an answer was taken back
+//	          -> stopped      the person stopped it
+//	          -> expired      the server's deadline passed
+//	claimed   -> sent         the mark is committed
+//	          -> ready        given back, or its owner died
+//	          -> failed       its owner died for the eighth time, or it cannot be sent
+//	          -> approving    later: policy on resume asks the person
+//	          -> denied       later: policy on resume forbids it
+//	          -> blocked      something else has to happen first
+//	          -> stopped      the person stopped it
+//	          -> expired      the server's deadline passed before the mark
+//	sent      -> waiting      the server asks
+//	          -> ready        request state without questions, or proof that nothing ran
+//	          -> blocked      401 or 403: nothing ran
+//	          -> done         a result
+//	          -> failed       an error, or a rule ended it
+//	          -> lapsed       the server no longer accepts the paused work
+//	          -> uncertain    no reply and no proof
+//	          -> stopped      held and nothing delivered; or stop was wanted and the reply asks, or nothing ran
+//	          -> interrupted  its machine went away; held and nothing delivered
+//	          -> denied       later: policy before a delivery forbids it; held and nothing delivered
+//	waiting   -> ready        the round is complete
+//	          -> blocked      the server was removed or has changed
+//	          -> stopped      the person stopped it
+//	          -> expired      all questions expired, or the server's deadline passed
+//	blocked   -> ready        unblocked, the round is complete
+//	          -> waiting      unblocked, questions are open
+//	          -> stopped      the person stopped it, or runs it again
+//	          -> expired      blocked too long, or the deadline passed
+//	uncertain -> ready        send again
+//	          -> done         it happened, or a late reply
+//	          -> failed       given up, or a late reply
+//	          -> waiting      a late reply asks
+//	          -> stopped      a late reply asks, and stop was wanted
+//
+// Question (opened only in url mode):
+//
+//	open      -> opened       url: the person agrees to this address
+//	          -> accepted     form: an answer that fits
+//	          -> declined     an answer
+//	          -> cancelled    an answer
+//	          -> expired      its time passed
+//	          -> withdrawn    by the server, or its call ended
+//	opened    -> accepted     an answer
+//	          -> declined     an answer
+//	          -> cancelled    an answer
+//	          -> expired      its time passed
+//	          -> withdrawn    by the server, or its call ended
+//	accepted  -> open         taken back; url: asked again with a fresh address
+//	          -> opened       url: asked again, not finished yet
+//	declined  -> open         taken back
+//	cancelled -> open         taken back
+//
+// Approval:
+//
+//	open      -> allowed      later: the person allows it
+//	          -> denied       later: only a person denies
+//	          -> expired      later: nobody decided in time
+//	          -> withdrawn    later: its call ended
+//
+// # Who owns the next step
+//
+//   - approving: the person, or the expiry of the approval (later).
+//   - ready: any machine that serves the call's server, once NotBefore has passed.
+//   - claimed, sent: the machine whose claim it is, and nobody else. It renews
+//     its lease; each claim has a higher fencing number, and an operation with
+//     an older one is refused. The person can stop it: before the mark they
+//     win, after it the wish is recorded and the wire decides.
+//   - sent and held: the person owes an answer, or the machine a delivery. Each
+//     answer is delivered alone, with a mark of its own before its first byte.
+//   - waiting: the person. An answer can be taken back until a machine claims
+//     the complete round, and again if that machine gives it back unsent.
+//   - blocked: whoever can do what Reason says: the person signs in, the
+//     operator repairs the server. Then [Inbox.Unblock] or [Inbox.UnblockFor].
+//   - uncertain: the person, with [Inbox.Resolve]; or a host that knows that
+//     sending twice is harmless, with [Inbox.Resend]; or a reply that comes late.
+//   - an end: nobody. The call does not change any more; [Inbox.RunAgain]
+//     makes a new one.
+//
+// Whatever has a time is ended by [Inbox.Sweep] on any machine, and by every
+// operation that meets it first: the store's time decides, not who comes first.
+//
+// # When things fail
+//
+// A machine dies. Its leases end, after [Options.Lease] or at once with
+// [Inbox.Recover] when it starts again. What was claimed becomes ready (after
+// eight such deaths it fails: the call may be what kills them). What was sent
+// becomes uncertain, because the request may have run. What was held is
+// interrupted if no answer was delivered and uncertain otherwise.
+//
+// No reply comes. Only proof that nothing ran makes a call ready again without
+// a decision ([Inbox.NothingRan]). After anything else it is uncertain, and once
+// it is sent again in the same round MarkedBefore stays, so that no page ever
+// says of it that nothing happened.
+//
+// A machine comes back that was thought dead. Its claim is fenced; only its
+// reply is still taken, with [Inbox.LateReply], while nobody has acted on the
+// call since.
+//
+// A hint is lost. Every waiting operation looks at the store by itself each
+// [Options.Poll].
+//
+// A row cannot be read, because a key is gone or the store is damaged. That
+// row fails with an error that names it; sweeps and claims go on with the others.
+//
+// # Privacy
+//
+// Every transaction is bound to one principal, so another person's row is
+// [ErrNotFound] like one that is not there. What people, servers and models
+// wrote is sealed before it reaches the store, bound to its row. Ids grant
+// nothing. Hints and events carry ids only.
 package inbox

@@ -1,0 +1,23 @@
+package inbox
+
+// Arrow is an arrow as the tests see it.
+type Arrow struct {
+	From, To, Why string
+	Later         bool
+}
+
+func arrows[S ~string](table []arrow[S]) (list []Arrow) {
+	for _, a := range table {
+		list = append(list, Arrow{string(a.from), string(a.to), a.why, a.later})
+	}
+	return list
+}
+
+func CallArrows() []Arrow     { return arrows(callArrows) }
+func QuestionArrows() []Arrow { return arrows(questionArrows) }
+func ApprovalArrows() []Arrow { return arrows(approvalArrows) }
+
+var (
+	Digest  = digest
+	BaseKey = baseKey
+)

@@ -1,0 +1,189 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/inbox/inboxtest"
+	"github.com/parley-mcp/parley/internal/seal"
+	"github.com/parley-mcp/parley/store/memstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	inboxtest.TestNotifier(t, func(t *testing.T) (a, b inbox.Notifier) {
+		n := inbox.NewLocal()
+		return n, n
+	})
+}
+
+func TestPrincipalKey(t *testing.T) {
+	t.Parallel()
+	seen := map[string]inbox.Principal{}
+	for _, p := range []inbox.Principal{
+		{}, {Issuer: "a"}, {Tenant: "a"}, {Subject: "a"}, {Issuer: "a", Tenant: "b"}, {Issuer: "a|b"}, {Issuer: "a%7Cb"},
+		{Issuer: "a", Subject: "b|"}, {Issuer: "ü\x00\xff", Tenant: " +", Subject: "%"},
+	} {
+		key := p.Key()
+		if other, ok := seen[key]; ok {
+			t.Errorf("%q is the key of %+v and %+v", key, p, other)
+		}
+		seen[key] = p
+		if got, err := inbox.ParsePrincipal(key); got != p || err != nil {
+			t.Errorf("ParsePrincipal(%q) = %+v, %v; want %+v", key, got, err, p)
+		}
+	}
+	for _, key := range []string{"", "a", "a|b", "a|b|c|d", "%zz||"} {
+		if _, err := inbox.ParsePrincipal(key); err == nil {
+			t.Errorf("ParsePrincipal(%q) was accepted", key)
+		}
+	}
+}
+
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	same := [][]string{
+		{`{"a":1,"b":[true,null]}`, ` { "b" : [ true , null ] , "a" : 1.0 } `, `{"a":10e-1,"b":[true,null]}`, `{"a":1,"b":[true,null],"_meta":{"x":1},"elicitationId":"e"}`},
+		{`{"a":0}`, `{"a":-0.0}`, `{"a":0e99}`},
+		{`{"a":1e3}`, `{"a":1000}`, `{"a":1.000E+3}`},
+		{`{"a":-1.5e400}`, `{"a":-15e399}`},
+		{`{"a":"é"}`, `{"a":"\u00e9"}`},
+	}
+	different := []string{
+		`{"a":1,"b":[true,null]}`, `{"a":"1","b":[true,null]}`, `{"a":1,"b":[null,true]}`, `{"a":1}`, `{"a":-1}`, `{"a":10}`,
+		`{"a":9007199254740993}`, `{"a":9007199254740992}`, `{"a":{"_meta":1}}`, `{"a":{}}`, `{"a":[]}`, `{"a":""}`, `{"a":null}`, `{}`,
+		`{"a":"x\",\"b\":\"y"}`, `{"a":"x","b":"y"}`, `{"a":1e999999999999999999}`, `{"a":1e999999999999999998}`,
+	}
+	for _, group := range same {
+		first, err := inbox.Digest([]byte(group[0]))
+		if err != nil {
+			t.Fatalf("Digest(%s): %v", group[0], err)
+		}
+		for _, other := range group[1:] {
+			if got, err := inbox.Digest([]byte(other)); got != first || err != nil {
+				t.Errorf("%s and %s differ (%v)", group[0], other, err)
+			}
+		}
+	}
+	seen := map[string]string{}
+	for _, params := range different {
+		got, err := inbox.Digest([]byte(params))
+		if err != nil {
+			t.Errorf("Digest(%s): %v", params, err)
+		}
+		if other, ok := seen[got]; ok {
+			t.Errorf("%s and %s are the same", params, other)
+		}
+		seen[got] = params
+	}
+	deep := strings.Repeat(`{"a":`, 20_000) + `1` + strings.Repeat(`}`, 20_000)
+	for _, params := range []string{``, `1`, `[]`, `null`, `{`, `{}x`, deep} {
+		if _, err := inbox.Digest([]byte(params)); err == nil {
+			t.Errorf("Digest(%.20s) was accepted", params)
+		}
+	}
+}
+
+func TestBaseKey(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"": "", "a": "a", "a#2": "a", "a#12": "a", "a#": "a#", "a#x": "a#x", "#2": "", "a#2#3": "a#2", "a#2 ": "a#2 ",
+	} {
+		if got := inbox.BaseKey(key); got != want {
+			t.Errorf("baseKey(%q) = %q, want %q", key, got, want)
+		}
+	}
+}
+
+// deaf is a notifier that fails.
+type deaf struct{}
+
+func (deaf) Notify(context.Context, inbox.Hint) error { return errors.New("no") }
+func (deaf) Subscribe(context.Context, string) (<-chan inbox.Hint, error) {
+	return nil, errors.New("no")
+}
+
+// TestWithoutHints waits with a notifier that never works: the store is asked
+// each Poll.
+func TestWithoutHints(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in := inbox.New(memstore.New(nil), seal.NewRing(), &inbox.Options{Notifier: deaf{}})
+		ann := inbox.Principal{Issuer: "i", Subject: "ann"}
+		c, err := in.Compose(t.Context(), ann, inbox.NewCall{Server: "s", Method: "tools/call"})
+		if err != nil {
+			t.Fatalf("Compose with a notifier that fails: %v", err)
+		}
+		time.AfterFunc(7*time.Second, func() {
+			if _, err := in.Stop(t.Context(), ann, c.ID); err != nil {
+				t.Errorf("Stop: %v", err)
+			}
+		})
+		start := time.Now()
+		if c, err = in.Wait(t.Context(), ann, c.ID, c.Version); err != nil || c.State != inbox.Stopped {
+			t.Errorf("Wait = %+v, %v", c, err)
+		}
+		if took := time.Since(start); took != 10*time.Second {
+			t.Errorf("noticed after %v, want the second look, at 10 s", took)
+		}
+	})
+}
+
+// TestHints waits with the notifier of the process: nothing is polled for.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		in := inbox.New(memstore.New(nil), seal.NewRing(), &inbox.Options{Poll: 1000 * time.Hour})
+		ann := inbox.Principal{Issuer: "i", Subject: "ann"}
+		all, err := in.SubscribeAll(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := in.Compose(t.Context(), ann, inbox.NewCall{Server: "s", Method: "tools/call"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := <-all, (inbox.Hint{Principal: ann.Key(), Call: c.ID, Ready: true}); got != want {
+			t.Errorf("hint = %+v, want %+v", got, want)
+		}
+		time.AfterFunc(time.Minute, func() {
+			if _, err := in.Stop(t.Context(), ann, c.ID); err != nil {
+				t.Errorf("Stop: %v", err)
+			}
+		})
+		start := time.Now()
+		if _, err := in.Wait(t.Context(), ann, c.ID, c.Version); err != nil {
+			t.Errorf("Wait: %v", err)
+		}
+		if took := time.Since(start); took != time.Minute {
+			t.Errorf("noticed after %v, want at once", took)
+		}
+		if _, err := in.Subscribe(t.Context(), inbox.Principal{}); !errors.Is(err, inbox.ErrInvalid) {
+			t.Errorf("Subscribe of nobody: %v", err)
+		}
+	})
+}
+
+// TestOtherKeys: a machine with other keys is told which row it cannot open.
+func TestOtherKeys(t *testing.T) {
+	t.Parallel()
+	store := memstore.New(nil)
+	ann := inbox.Principal{Issuer: "i", Subject: "ann"}
+	c, err := inbox.New(store, seal.NewRing(), nil).Compose(t.Context(), ann, inbox.NewCall{Server: "s", Method: "tools/call"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = inbox.New(store, seal.NewRing(), nil).Call(t.Context(), ann, c.ID)
+	if !errors.Is(err, seal.ErrSealed) || !strings.Contains(err.Error(), string(c.ID)) {
+		t.Errorf("Call with other keys: %v", err)
+	}
+}
