@@ -3,6 +3,7 @@ package inbox_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +17,12 @@ import (
 	"github.com/parley-mcp/parley/store/memstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Long runs reach states that short ones do not; the command line still wins.
+	flag.Set("rapid.steps", "150")
+	flag.Set("rapid.checks", "150")
+	goleak.VerifyTestMain(m)
+}
 
 func TestLocal(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,592 @@
+package inbox_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/seal"
+	"github.com/parley-mcp/parley/store/memstore"
+)
+
+func urlSum(address string) string {
+	sum := sha256.Sum256([]byte(address))
+	return hex.EncodeToString(sum[:])
+}
+
+// TestStateMachine lets two machines, a person and the time do whatever they
+// can in any order, also with claims that were lost long ago, and looks at
+// every row after each step.
+func TestStateMachine(t *testing.T) {
+	t.Parallel()
+	reached := map[string]map[[2]string]bool{"call": {}, "question": {}}
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(reached)
+		actions := map[string]func(*rapid.T){"": m.check}
+		for name, step := range m.steps() {
+			actions[name] = func(t *rapid.T) {
+				m.op = name
+				err := step(t)
+				if errors.Is(err, errSkip) {
+					t.Skip(err) // another step in its place
+				}
+				m.expect(t, err)
+			}
+		}
+		t.Repeat(actions)
+	})
+	if t.Failed() || testing.Short() {
+		return
+	}
+	// A machine that never gets anywhere proves nothing.
+	for kind, arrows := range map[string][]inbox.Arrow{"call": inbox.CallArrows(), "question": inbox.QuestionArrows()} {
+		total := 0
+		for _, a := range arrows {
+			if a.Later || a.From == string(inbox.CallNew) {
+				continue
+			}
+			total++
+			if !reached[kind][[2]string{a.From, a.To}] {
+				t.Logf("%s: %s -> %s was not reached in this run", kind, a.From, a.To)
+			}
+		}
+		if got := len(reached[kind]); got*2 < total {
+			t.Errorf("%s: only %d of %d arrows were reached", kind, got, total)
+		}
+	}
+}
+
+type claimed struct {
+	in    *inbox.Inbox
+	claim *inbox.Claim
+}
+
+type machine struct {
+	ctx      context.Context
+	now      time.Time
+	store    *memstore.Store
+	ring     *seal.Ring
+	machines []*inbox.Inbox
+	ann      inbox.Principal
+	claims   []claimed // every claim there ever was
+	op       string    // the step that runs
+	reached  map[string]map[[2]string]bool
+
+	// As they were after the step before.
+	calls     map[inbox.CallID]*inbox.Call
+	questions map[inbox.QuestionID]*inbox.Question
+	final     map[inbox.QuestionID]*inbox.Answer // answers that have left
+	events    int64
+}
+
+func newMachine(reached map[string]map[[2]string]bool) *machine {
+	m := &machine{
+		ctx: context.Background(), now: time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC), ring: seal.NewRing(),
+		machines: make([]*inbox.Inbox, 2), ann: inbox.Principal{Issuer: "i", Subject: "ann"}, reached: reached,
+		calls: map[inbox.CallID]*inbox.Call{}, questions: map[inbox.QuestionID]*inbox.Question{},
+		final: map[inbox.QuestionID]*inbox.Answer{},
+	}
+	m.store = memstore.New(&memstore.Options{Now: func() time.Time { return m.now }})
+	m.restart(0)
+	m.restart(1)
+	return m
+}
+
+func (m *machine) restart(i int) {
+	m.machines[i] = inbox.New(m.store, m.ring, &inbox.Options{
+		Owner: fmt.Sprint("machine", i), Rounds: 4, OpenQuestions: 5, QuestionsPerMinute: 8, Events: 1 << 30,
+	})
+}
+
+// expect lets through what the rules may answer, and nothing else.
+func (m *machine) expect(t *rapid.T, err error) {
+	if err == nil {
+		return
+	}
+	for _, allowed := range []error{
+		inbox.ErrClosed, inbox.ErrOpen, inbox.ErrCheck, inbox.ErrURLChanged, inbox.ErrNotOpened, inbox.ErrTooLate,
+		inbox.ErrState, inbox.ErrFenced, inbox.ErrStopped, inbox.ErrExpired, inbox.ErrLimit, inbox.ErrNothing,
+	} {
+		if errors.Is(err, allowed) {
+			return
+		}
+	}
+	if errors.Is(err, inbox.ErrInvalid) && (m.op == "hold") { // a modern call
+		return
+	}
+	t.Fatalf("%s: %v", m.op, err)
+}
+
+var errSkip = errors.New("nothing to do it to")
+
+func (m *machine) any(t *rapid.T) *inbox.Inbox {
+	return rapid.SampledFrom(m.machines).Draw(t, "machine")
+}
+
+// call draws a call, more often a young one.
+func (m *machine) call(t *rapid.T, states ...inbox.CallState) (inbox.CallID, error) {
+	var ids []*inbox.Call
+	for _, c := range m.calls {
+		if len(states) == 0 || slices.Contains(states, c.State) {
+			ids = append(ids, c)
+		}
+	}
+	if len(ids) == 0 {
+		return "", errSkip
+	}
+	slices.SortFunc(ids, func(a, b *inbox.Call) int { return int(b.Seq - a.Seq) })
+	return rapid.SampledFrom(ids[:min(3, len(ids))]).Draw(t, "call").ID, nil
+}
+
+func (m *machine) question(t *rapid.T, want func(*inbox.Question) bool) (*inbox.Question, error) {
+	var list []*inbox.Question
+	for _, q := range m.questions {
+		if want(q) {
+			list = append(list, q)
+		}
+	}
+	if len(list) == 0 {
+		return nil, errSkip
+	}
+	slices.SortFunc(list, func(a, b *inbox.Question) int { return int(b.Seq - a.Seq) })
+	return rapid.SampledFrom(list[:min(4, len(list))]).Draw(t, "question"), nil
+}
+
+// claim draws a claim, mostly of a call that is in the state, now and then a
+// lost one.
+func (m *machine) claim(t *rapid.T, states ...inbox.CallState) (claimed, error) {
+	var list []claimed
+	for _, c := range m.claims {
+		if call := m.calls[c.claim.Call]; slices.Contains(states, call.State) {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 || rapid.IntRange(0, 9).Draw(t, "lost") == 0 {
+		list = m.claims
+	}
+	if len(list) == 0 {
+		return claimed{}, errSkip
+	}
+	return rapid.SampledFrom(list[max(0, len(list)-4):]).Draw(t, "claim"), nil
+}
+
+func (m *machine) newQuestion(t *rapid.T) inbox.NewQuestion {
+	key := rapid.SampledFrom([]string{"a", "b", "a#2"}).Draw(t, "key")
+	params := rapid.SampledFrom([]string{
+		`{"message":"A?","requestedSchema":{"type":"object","properties":{"x":{"type":"string"}}}}`,
+		`{"message":"B?","requestedSchema":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}}`,
+		`{"mode":"url","message":"U?","url":"https://u.example/1","elicitationId":"e"}`,
+		`{"mode":"url","message":"U?","url":"https://u.example/2","elicitationId":"e"}`,
+	}).Draw(t, "params")
+	n := inbox.NewQuestion{Key: key, Params: json.RawMessage(params)}
+	if rapid.IntRange(0, 3).Draw(t, "own time") == 0 {
+		n.ExpiresAt = m.now.Add(time.Minute)
+	}
+	return n
+}
+
+func (m *machine) asked(t *rapid.T) inbox.Asked {
+	asked := inbox.Asked{RequestState: "s"}
+	for i := range rapid.IntRange(1, 3).Draw(t, "questions") {
+		n := m.newQuestion(t)
+		n.Key = fmt.Sprint(n.Key, i)
+		asked.Questions = append(asked.Questions, n)
+	}
+	if rapid.IntRange(0, 3).Draw(t, "deadline") == 0 {
+		asked.ExpiresAt = m.now.Add(time.Minute)
+	}
+	return asked
+}
+
+func (m *machine) steps() map[string]func(*rapid.T) error {
+	take := func(in *inbox.Inbox, claim *inbox.Claim, err error) error {
+		if err == nil {
+			m.claims = append(m.claims, claimed{in, claim})
+		}
+		return err
+	}
+	claim := func(f func(*rapid.T, claimed) error, states ...inbox.CallState) func(*rapid.T) error {
+		return func(t *rapid.T) error {
+			c, err := m.claim(t, states...)
+			if err != nil {
+				return err
+			}
+			return f(t, c)
+		}
+	}
+	mark := func(t *rapid.T, c claimed) error {
+		era := m.calls[c.claim.Call].Era
+		if era == "" {
+			era = rapid.SampledFrom([]inbox.Era{inbox.Modern, inbox.Legacy}).Draw(t, "era")
+		}
+		_, err := c.in.Mark(m.ctx, c.claim, inbox.Binding{Era: era})
+		return err
+	}
+	answer := func(t *rapid.T) error {
+		q, err := m.question(t, func(q *inbox.Question) bool { return rapid.IntRange(0, 9).Draw(t, "closed") == 0 || !q.State.Closed() })
+		if err != nil {
+			return err
+		}
+		a := inbox.Answer{
+			Action:  rapid.SampledFrom([]inbox.Action{inbox.Accept, inbox.Accept, inbox.Decline, inbox.Cancel}).Draw(t, "action"),
+			Content: json.RawMessage(rapid.SampledFrom([]string{`{"x":"text"}`, `{"x":7}`, `{}`}).Draw(t, "content")),
+		}
+		if q.Mode == inbox.URL && a.Action == inbox.Accept && q.State == inbox.Open {
+			_, err := m.any(t).Open(m.ctx, m.ann, q.ID, urlSum(q.URL))
+			return err
+		}
+		_, err = m.any(t).Answer(m.ctx, m.ann, q.ID, a)
+		return err
+	}
+	sent := []inbox.CallState{inbox.Sent}
+	steps := map[string]func(*rapid.T) error{
+		"compose": func(t *rapid.T) error {
+			if len(m.calls) > 8 {
+				return errSkip
+			}
+			_, err := m.any(t).Compose(m.ctx, m.ann, inbox.NewCall{Server: "s", Method: "tools/call"})
+			return err
+		},
+		"claim next": func(t *rapid.T) error {
+			in := m.any(t)
+			claim, _, err := in.ClaimNext(m.ctx, nil)
+			return take(in, claim, err)
+		},
+		"claim": func(t *rapid.T) error {
+			id, err := m.call(t, inbox.Ready)
+			if err != nil {
+				return err
+			}
+			in := m.any(t)
+			claim, _, err := in.Claim(m.ctx, m.ann, id)
+			return take(in, claim, err)
+		},
+		"mark":    claim(mark, inbox.Claimed),
+		"mark 2":  claim(mark, inbox.Claimed),
+		"release": claim(func(t *rapid.T, c claimed) error { return c.in.Release(m.ctx, c.claim) }, inbox.Claimed),
+		"renew":   claim(func(t *rapid.T, c claimed) error { _, err := c.in.Renew(m.ctx, c.claim); return err }, inbox.Claimed, inbox.Sent),
+		"park": claim(func(t *rapid.T, c claimed) error {
+			_, err := c.in.Park(m.ctx, c.claim, m.asked(t))
+			return err
+		}, sent...),
+		"again": claim(func(t *rapid.T, c claimed) error {
+			_, err := c.in.Again(m.ctx, c.claim, "s", m.now.Add(time.Duration(rapid.IntRange(-1, 20).Draw(t, "later"))*time.Second))
+			return err
+		}, sent...),
+		"nothing ran": claim(func(t *rapid.T, c claimed) error { _, err := c.in.NothingRan(m.ctx, c.claim, ""); return err }, sent...),
+		"hold": claim(func(t *rapid.T, c claimed) error {
+			_, err := c.in.Hold(m.ctx, c.claim, m.newQuestion(t))
+			return err
+		}, sent...),
+		"finish": claim(func(t *rapid.T, c claimed) error {
+			state := rapid.SampledFrom([]inbox.CallState{inbox.Done, inbox.Failed, inbox.Lapsed, inbox.Interrupted, inbox.Stopped}).Draw(t, "end")
+			_, err := c.in.Finish(m.ctx, c.claim, inbox.Outcome{State: state})
+			return err
+		}, inbox.Claimed, inbox.Sent),
+		"block": claim(func(t *rapid.T, c claimed) error {
+			_, err := c.in.Block(m.ctx, c.claim, inbox.ReasonSignIn, "")
+			return err
+		}, inbox.Claimed, inbox.Sent),
+		"uncertain": claim(func(t *rapid.T, c claimed) error { _, err := c.in.Uncertain(m.ctx, c.claim, ""); return err }, sent...),
+		"resend": claim(func(t *rapid.T, c claimed) error {
+			_, err := c.in.Resend(m.ctx, c.claim, time.Time{})
+			return err
+		}, inbox.Uncertain),
+		"late reply": claim(func(t *rapid.T, c claimed) error {
+			r := inbox.Reply{Outcome: &inbox.Outcome{State: inbox.Done}}
+			if rapid.Bool().Draw(t, "asks") {
+				asked := m.asked(t)
+				r = inbox.Reply{Asked: &asked}
+			}
+			_, err := c.in.LateReply(m.ctx, c.claim, r)
+			return err
+		}, inbox.Uncertain),
+		"block waiting": func(t *rapid.T) error {
+			_, err := m.any(t).BlockWaiting(m.ctx, "s", inbox.ReasonServerRemoved, "")
+			return err
+		},
+		"unblock":     func(t *rapid.T) error { _, err := m.any(t).Unblock(m.ctx, "s"); return err },
+		"unblock for": func(t *rapid.T) error { _, err := m.any(t).UnblockFor(m.ctx, m.ann, "s"); return err },
+		"answer":      answer,
+		"answer 2":    answer,
+		"answer 3":    answer,
+		"take back": func(t *rapid.T) error {
+			q, err := m.question(t, func(q *inbox.Question) bool { return q.State.Closed() })
+			if err != nil {
+				return err
+			}
+			_, err = m.any(t).TakeBack(m.ctx, m.ann, q.ID)
+			can := m.calls[q.Call].CanTakeBack(q)
+			if err == nil && !can {
+				t.Fatalf("CanTakeBack said no and TakeBack did: %+v", q)
+			}
+			return err
+		},
+		"decline rest": func(t *rapid.T) error {
+			id, err := m.call(t)
+			if err != nil {
+				return err
+			}
+			_, err = m.any(t).DeclineRest(m.ctx, m.ann, id, "chat")
+			return err
+		},
+		"stop": func(t *rapid.T) error {
+			id, err := m.call(t)
+			if err != nil || rapid.IntRange(0, 2).Draw(t, "really") > 0 {
+				return err
+			}
+			_, err = m.any(t).Stop(m.ctx, m.ann, id)
+			return err
+		},
+		"resolve": func(t *rapid.T) error {
+			id, err := m.call(t, inbox.Uncertain)
+			if err != nil {
+				return err
+			}
+			how := rapid.SampledFrom([]inbox.Resolution{inbox.SendAgain, inbox.SendAgain, inbox.ItHappened, inbox.GiveUp}).Draw(t, "how")
+			_, err = m.any(t).Resolve(m.ctx, m.ann, id, how)
+			return err
+		},
+		"run again": func(t *rapid.T) error {
+			id, err := m.call(t)
+			if err != nil || len(m.calls) > 12 {
+				return err
+			}
+			_, err = m.any(t).RunAgain(m.ctx, m.ann, id)
+			return err
+		},
+		"sweep": func(t *rapid.T) error { _, err := m.any(t).Sweep(m.ctx); return err },
+		"time passes": func(t *rapid.T) error {
+			m.now = m.now.Add(rapid.SampledFrom([]time.Duration{time.Second, 15 * time.Second, time.Minute, time.Hour}).Draw(t, "time"))
+			return nil
+		},
+		"a week passes": func(t *rapid.T) error {
+			if rapid.IntRange(0, 3).Draw(t, "really") == 0 {
+				m.now = m.now.Add(7 * 24 * time.Hour)
+			}
+			return nil
+		},
+		"crash": func(t *rapid.T) error {
+			i := rapid.IntRange(0, 1).Draw(t, "machine")
+			m.restart(i)
+			_, err := m.machines[i].Recover(m.ctx)
+			return err
+		},
+	}
+	held := func(f func(c claimed, id inbox.QuestionID) error) func(*rapid.T) error {
+		return func(t *rapid.T) error {
+			c, err := m.claim(t, inbox.Sent)
+			if err != nil {
+				return err
+			}
+			q, err := m.question(t, func(q *inbox.Question) bool { return q.Held && q.Call == c.claim.Call })
+			if err != nil {
+				return err
+			}
+			return f(c, q.ID)
+		}
+	}
+	steps["deliver"] = held(func(c claimed, id inbox.QuestionID) error { _, err := c.in.Deliver(m.ctx, c.claim, id); return err })
+	steps["delivered"] = held(func(c claimed, id inbox.QuestionID) error { return c.in.Delivered(m.ctx, c.claim, id) })
+	steps["withdraw"] = held(func(c claimed, id inbox.QuestionID) error { return c.in.Withdraw(m.ctx, c.claim, id, "") })
+	return steps
+}
+
+// only says which steps may follow an arrow; for an arrow that is not in it
+// any step may.
+var only = map[[2]string][]string{
+	{"sent", "ready"}:        {"nothing ran", "again"}, // never a sweep, a crash or a person
+	{"uncertain", "ready"}:   {"resolve", "resend"},
+	{"claimed", "sent"}:      {"mark", "mark 2"},
+	{"ready", "claimed"}:     {"claim", "claim next"},
+	{"ready", "waiting"}:     {"take back"},
+	{"uncertain", "done"}:    {"resolve", "late reply"},
+	{"uncertain", "failed"}:  {"resolve", "late reply"},
+	{"uncertain", "waiting"}: {"late reply"},
+	{"uncertain", "stopped"}: {"late reply"},
+	{"sent", "done"}:         {"finish"},
+	{"sent", "lapsed"}:       {"finish"},
+	{"sent", "waiting"}:      {"park"},
+	{"waiting", "stopped"}:   {"stop"},
+	{"sent", "interrupted"}:  {"finish", "sweep", "crash"},
+	{"accepted", "opened"}:   {"park", "late reply"},
+	{"declined", "open"}:     {"take back"},
+	{"cancelled", "open"}:    {"take back"},
+	{"open", "opened"}:       {"answer", "answer 2", "answer 3"},
+}
+
+func allowed(arrows []inbox.Arrow, from, to string) bool {
+	return slices.ContainsFunc(arrows, func(a inbox.Arrow) bool { return a.From == from && a.To == to && !a.Later })
+}
+
+func (m *machine) arrow(t *rapid.T, kind string, arrows []inbox.Arrow, from, to string) {
+	if from == to {
+		return
+	}
+	if !allowed(arrows, from, to) {
+		t.Fatalf("%s moved a %s from %s to %s: no arrow", m.op, kind, from, to)
+	}
+	if steps := only[[2]string{from, to}]; steps != nil && !slices.Contains(steps, m.op) {
+		t.Fatalf("%s moved a %s from %s to %s", m.op, kind, from, to)
+	}
+	m.reached[kind][[2]string{from, to}] = true
+}
+
+func (m *machine) check(t *rapid.T) {
+	in := m.machines[0]
+	calls, err := in.Calls(m.ctx, m.ann, inbox.CallFilter{Limit: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions, err := in.Questions(m.ctx, m.ann, inbox.QuestionFilter{Limit: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := int64(0)
+	for _, c := range calls {
+		changes += m.checkCall(t, c)
+	}
+	open, round := map[inbox.CallID]int{}, map[inbox.CallID]int{}
+	for _, q := range questions {
+		changes += m.checkQuestion(t, q)
+		if !q.State.Closed() {
+			open[q.Call]++
+			if q.Round == m.calls[q.Call].Round {
+				round[q.Call]++
+			}
+		}
+	}
+	for id, c := range m.calls {
+		switch c.State {
+		case inbox.Waiting:
+			if round[id] == 0 {
+				t.Fatalf("%s: a call waits and nothing of its round is open", m.op)
+			}
+		case inbox.Blocked, inbox.Sent:
+		default:
+			if open[id] > 0 {
+				t.Fatalf("%s: a call is %s and %d questions are open", m.op, c.State, open[id])
+			}
+		}
+		if c.State == inbox.Sent && !c.Held && open[id] > 0 {
+			t.Fatalf("%s: questions are open on a call that is not held", m.op)
+		}
+	}
+	last, err := in.LastEvent(m.ctx, m.ann)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last != m.events+changes {
+		t.Fatalf("%s changed %d rows and made %d events", m.op, changes, last-m.events)
+	}
+	m.events = last
+}
+
+// lease are the fields that change without a new version.
+var lease = cmpopts.IgnoreFields(inbox.Call{}, "LeaseUntil")
+
+func (m *machine) checkCall(t *rapid.T, c *inbox.Call) (changes int64) {
+	old := m.calls[c.ID]
+	m.calls[c.ID] = c
+	switch {
+	case (c.Owner != "") != (c.State == inbox.Claimed || c.State == inbox.Sent):
+		t.Fatalf("%s: %s with the owner %q", m.op, c.State, c.Owner)
+	case c.Held && c.State != inbox.Sent:
+		t.Fatalf("%s: held while %s", m.op, c.State)
+	case c.State.Ended() != !c.Ended.IsZero():
+		t.Fatalf("%s: %s ended at %v", m.op, c.State, c.Ended)
+	case !c.NotBefore.IsZero() && c.State != inbox.Ready:
+		t.Fatalf("%s: not before %v while %s", m.op, c.NotBefore, c.State)
+	}
+	if old == nil {
+		if c.State != inbox.Ready || c.Version != 1 || c.Sends != 0 {
+			t.Fatalf("%s made %+v", m.op, c)
+		}
+		return 1
+	}
+	m.arrow(t, "call", inbox.CallArrows(), string(old.State), string(c.State))
+	if cmp.Equal(old, c, lease) {
+		return 0
+	}
+	if c.Version != old.Version+1 {
+		t.Fatalf("%s went from version %d to %d:\n%s", m.op, old.Version, c.Version, cmp.Diff(old, c))
+	}
+	if old.State.Ended() && !cmp.Equal(old, c, lease, cmpopts.IgnoreFields(inbox.Call{}, "ReplacedBy", "Version", "Updated")) {
+		t.Fatalf("%s changed an ended call:\n%s", m.op, cmp.Diff(old, c))
+	}
+	if c.Sends != old.Sends {
+		// The only way to the wire, and never twice without a decision or proof:
+		// the arrows back to ready are bound to steps above, and this is the rest.
+		if c.Sends != old.Sends+1 || old.State != inbox.Claimed || c.State != inbox.Sent || old.StopWanted {
+			t.Fatalf("%s sent a call that was %s (sends %d to %d)", m.op, old.State, old.Sends, c.Sends)
+		}
+	}
+	if old.MarkedBefore && !c.MarkedBefore && c.Round == old.Round {
+		t.Fatalf("%s forgot that the round was sent before", m.op)
+	}
+	if old.State == inbox.Uncertain && c.State == inbox.Ready && !c.MarkedBefore {
+		t.Fatalf("%s made an uncertain call ready without the warning", m.op)
+	}
+	if c.IdempotencyKey != old.IdempotencyKey {
+		t.Fatalf("%s changed the idempotency key", m.op)
+	}
+	if c.Fence < old.Fence || c.Fence > old.Fence && c.State != inbox.Claimed {
+		t.Fatalf("%s moved the fence from %d to %d", m.op, old.Fence, c.Fence)
+	}
+	return 1
+}
+
+func (m *machine) checkQuestion(t *rapid.T, q *inbox.Question) (changes int64) {
+	old := m.questions[q.ID]
+	m.questions[q.ID] = q
+	c := m.calls[q.Call]
+	switch {
+	case (q.Answer != nil) != (q.State == inbox.Accepted || q.State == inbox.Declined || q.State == inbox.Cancelled):
+		t.Fatalf("%s: %s with the answer %+v", m.op, q.State, q.Answer)
+	case q.Answer != nil && (q.Answer.Content != nil) != (q.State == inbox.Accepted && q.Mode == inbox.Form):
+		t.Fatalf("%s: %s in %s mode with content %s", m.op, q.State, q.Mode, q.Answer.Content)
+	case q.State.Closed() != (q.ClosedBy != "") || q.State.Closed() != !q.Closed.IsZero():
+		t.Fatalf("%s: %s, closed by %q at %v", m.op, q.State, q.ClosedBy, q.Closed)
+	case q.State == inbox.Opened && q.Mode != inbox.URL:
+		t.Fatalf("%s: a form is opened", m.op)
+	}
+	if final := m.final[q.ID]; final != nil && !cmp.Equal(final, q.Answer) {
+		again := q.Mode == inbox.URL && q.Asked > old.Asked && (m.op == "park" || m.op == "late reply")
+		if !again {
+			t.Fatalf("%s changed an answer that had left:\n%s", m.op, cmp.Diff(final, q.Answer))
+		}
+		delete(m.final, q.ID)
+	}
+	left := q.Delivery == inbox.Marked || q.Delivery == inbox.Delivered || !q.Held && q.Round == c.Round && c.RoundSends > 0
+	if q.Answer != nil && left {
+		m.final[q.ID] = q.Answer
+	}
+	if old == nil {
+		if q.State != inbox.Open || q.Version != 1 {
+			t.Fatalf("%s made %+v", m.op, q)
+		}
+		return 1
+	}
+	m.arrow(t, "question", inbox.QuestionArrows(), string(old.State), string(q.State))
+	if cmp.Equal(old, q) {
+		return 0
+	}
+	if q.Version != old.Version+1 {
+		t.Fatalf("%s went from version %d to %d:\n%s", m.op, old.Version, q.Version, cmp.Diff(old, q))
+	}
+	if c.State == inbox.Claimed && !cmp.Equal(old.Answer, q.Answer) {
+		t.Fatalf("%s changed an answer of a claimed round", m.op)
+	}
+	return 1
+}
