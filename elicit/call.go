@@ -8,14 +8,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Call is one call of a tool, over all its rounds. It is safe for concurrent
+// Call is one call of a tool, or one request of a prompt or resource, over all
+// its rounds. It is safe for concurrent
 // use. It is valid until the handler returns.
 type Call struct{ run *run }
 
 // Request is the request as the client sent it. It is a copy.
 type Request struct {
 	Method        string          // such as "tools/call"
-	Name          string          // of the tool
+	Name          string          // of the tool or prompt; the URI of a resource
 	Arguments     json.RawMessage // the exact bytes; nil if there were none
 	ClientName    string          // as the client says; not verified
 	ClientVersion string
@@ -29,7 +30,7 @@ func (c *Call) Request() Request {
 }
 
 // Principal returns the verified person behind the call.
-func (c *Call) Principal() Principal { return c.run.principal }
+func (c *Call) Principal() Principal { return c.run.bound.principal }
 
 // CanAsk reports whether the client says that it can put questions of the mode
 // to a person. There is no need to look before asking: see [ErrUnanswerable].

@@ -431,9 +431,9 @@ func TestResultTexts(t *testing.T) {
 		answer elicittest.Answer
 		want   string
 	}{
-		{elicittest.Decline(), `The person declined to answer the question "What size?". The tool stopped there.`},
-		{elicittest.Cancel(), `The person dismissed the question "What size?" without deciding. The tool stopped there; it can be called again.`},
-		{elicittest.Answer{Action: "approve"}, `The answers to the question "What size?" could not be used: the client sent an action that the protocol does not have. The tool stopped there.`},
+		{elicittest.Decline(), `The person declined to answer the question "What size?". The call stopped there.`},
+		{elicittest.Cancel(), `The person dismissed the question "What size?" without deciding. The call stopped there; it can be called again.`},
+		{elicittest.Answer{Action: "approve"}, `The answers to the question "What size?" could not be used: the client sent an action that the protocol does not have. The call stopped there.`},
 	}
 	for _, test := range tests {
 		t.Run(test.answer.Action, func(t *testing.T) {

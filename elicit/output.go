@@ -30,12 +30,17 @@ func keepOutput(ctx context.Context, out any) {
 	}
 }
 
-// exactOutput is a receiving middleware that puts the exact numbers back after
-// the SDK has validated the result.
-func exactOutput(next mcp.MethodHandler) mcp.MethodHandler {
+// mendResults is a receiving middleware that puts the exact numbers back after
+// the SDK has validated a result, and keeps questions out of caches.
+func mendResults(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if method != "tools/call" {
-			return next(ctx, method, req)
+		if method != methodTool {
+			result, err := next(ctx, method, req)
+			if read, ok := result.(*mcp.ReadResourceResult); ok && read != nil && read.NeedsInput() {
+				// Clients cache by URI, and would never send the answers.
+				read.TTLMs = 0
+			}
+			return result, err
 		}
 		slot := &output{}
 		result, err := next(context.WithValue(ctx, outputKey{}, slot), method, req)

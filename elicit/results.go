@@ -12,13 +12,13 @@ import (
 func (u *Unanswered) result() string {
 	switch u.Outcome {
 	case Declined:
-		return fmt.Sprintf("The person declined to answer the question %s. The tool stopped there.", u.quoted())
+		return fmt.Sprintf("The person declined to answer the question %s. The call stopped there.", u.quoted())
 	case Cancelled:
-		return fmt.Sprintf("The person dismissed the question %s without deciding. The tool stopped there; it can be called again.", u.quoted())
+		return fmt.Sprintf("The person dismissed the question %s without deciding. The call stopped there; it can be called again.", u.quoted())
 	case Expired:
-		return fmt.Sprintf("Nobody answered the question %s in time. The tool stopped there; it can be called again.", u.quoted())
+		return fmt.Sprintf("Nobody answered the question %s in time. The call stopped there; it can be called again.", u.quoted())
 	case Invalid:
-		return fmt.Sprintf("The answers to the question %s could not be used: %s. The tool stopped there.", u.quoted(), u.Reason)
+		return fmt.Sprintf("The answers to the question %s could not be used: %s. The call stopped there.", u.quoted(), u.Reason)
 	case Unanswerable:
 		return u.instead()
 	}
@@ -43,7 +43,7 @@ func (u *Unanswered) instead() string {
 	case len(pass) > 1:
 		return text + ". Pass the arguments " + strings.Join(pass, ", ") + " instead."
 	case len(u.fields) > 0:
-		return text + ". The tool needs a person to give: " + strings.Join(u.fields, ", ") + "."
+		return text + ". It needs a person to give: " + strings.Join(u.fields, ", ") + "."
 	}
 	return text + "."
 }

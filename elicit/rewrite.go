@@ -38,13 +38,13 @@ func (m message) version() string {
 // entry has an unknown shape. The exact bytes go on as a string in _meta.
 //
 // It returns the text unchanged unless there is an answer in it: in a retry of
-// a tool of this kit, or in a response to elicitation/create.
+// something that was added here, or in a response to elicitation/create.
 //
 // from says who sent the message, and goes along with a response.
 func (s *Server) rewrite(text []byte, m message, from string) []byte {
 	var changed bool
 	switch {
-	case m.method == "tools/call":
+	case m.canAsk():
 		changed = s.rewriteRetry(m)
 	case m.isResponse():
 		changed = rewriteResult(m, from)
@@ -66,8 +66,12 @@ func (s *Server) rewriteRetry(m message) bool {
 	}
 	var params, meta map[string]json.RawMessage
 	var name string
+	member := "name"
+	if m.method == methodResource {
+		member = "uri"
+	}
 	if json.Unmarshal(m.fields["params"], &params) != nil ||
-		json.Unmarshal(params["name"], &name) != nil || !s.has(name) {
+		json.Unmarshal(params[member], &name) != nil || !s.has(m.method, name) {
 		return false
 	}
 	if raw, ok := params["_meta"]; ok && json.Unmarshal(raw, &meta) != nil {
@@ -110,10 +114,9 @@ func rewriteResult(m message, from string) bool {
 	return put(result, "_meta", meta) && put(m.fields, "result", result)
 }
 
-// canAsk reports whether the message is one of the requests that a server may
-// answer with questions (MCP 2026-07-28 mrtr, "Supported Requests").
+// canAsk reports whether a server may answer the message with questions.
 func (m message) canAsk() bool {
-	return m.method == "tools/call" || m.method == "prompts/get" || m.method == "resources/read"
+	return m.method == methodTool || m.method == methodPrompt || m.method == methodResource
 }
 
 // isResponse reports whether the message answers a request of the server.

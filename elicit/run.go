@@ -29,6 +29,11 @@ type asked struct {
 	expires time.Time
 }
 
+// params writes the question for a modern client.
+func (q *asked) params() *mcp.ElicitParams {
+	return &mcp.ElicitParams{Mode: string(FormMode), Message: q.message, RequestedSchema: q.schema}
+}
+
 // response is a result of elicitation/create as it came in.
 type response struct {
 	raw   json.RawMessage
@@ -44,11 +49,11 @@ type run struct {
 	server         *Server
 	log            *slog.Logger
 	request        Request
-	principal      Principal
+	bound          binding
 	modes          modes
 	revision       revision
 	idempotencyKey string
-	arguments      []string // names that the tool takes
+	inputs         []string // names of the arguments that it takes
 	back           backend
 	progress       func(ctx context.Context, done, total float64, message string)
 
@@ -271,7 +276,7 @@ func (r *run) prepare(q *question, notice string) (*asked, error) {
 		return nil, &LimitError{Limit: "schema", Max: limits.Schema, Unit: "bytes"}
 	}
 	now := r.server.now()
-	if !r.server.meter.take(r.principal, 1, limits.QuestionsPerMinute, now) {
+	if !r.server.meter.take(r.bound.principal, 1, limits.QuestionsPerMinute, now) {
 		return nil, &LimitError{Limit: "questions per minute", Max: limits.QuestionsPerMinute}
 	}
 	lifetime := r.server.lifetime
@@ -294,7 +299,7 @@ func (r *run) unanswered(q *question, outcome Outcome, reason string) verdict {
 		message: q.message,
 		mode:    string(FormMode),
 		fields:  q.needs(),
-		args:    r.arguments,
+		args:    r.inputs,
 	}}
 }
 

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/parley-mcp/parley/internal/seal"
 )
@@ -63,9 +63,10 @@ type Server struct {
 	meter     meter
 	shared    bool // the key outlives the process
 
-	mu    sync.RWMutex // guards what follows
-	ring  *seal.Ring
-	tools map[string]bool // those of AddTool
+	mu        sync.RWMutex // guards what follows
+	ring      *seal.Ring
+	known     map[string]bool // "method name" of what was added
+	templates []*uritemplate.Template
 }
 
 // NewServer adds questions to an MCP server, which may also have tools of its
@@ -86,7 +87,7 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 		log:       options.Logger,
 		now:       time.Now,
 		shared:    options.Keyset != nil || options.KeysFile != "",
-		tools:     make(map[string]bool),
+		known:     make(map[string]bool),
 	}
 	if s.principal == nil {
 		s.principal = tokenPrincipal
@@ -119,7 +120,7 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 		return nil, fmt.Errorf("elicit: %w", err)
 	}
 	server.AddSendingMiddleware(exactSchema)
-	server.AddReceivingMiddleware(exactOutput)
+	server.AddReceivingMiddleware(mendResults)
 	return s, nil
 }
 
@@ -127,75 +128,4 @@ func (s *Server) keys() *seal.Ring {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.ring
-}
-
-// has reports whether the tool was added with AddTool.
-func (s *Server) has(tool string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.tools[tool]
-}
-
-// AddTool adds a tool whose handler can ask. Schemas come from In and Out
-// unless the tool has its own, as in [mcp.AddTool], and like there a tool that
-// cannot be added is a panic: it is a mistake in the program.
-//
-// In the modern era the handler runs from the top in every round. What it does
-// before its last question therefore happens several times: use [Memo] for
-// lookups and [Call.IdempotencyKey] for writes, and write after the last
-// question.
-//
-// A panic of the handler becomes an error result with an id that is in the
-// log.
-func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Context, call *Call, in In) (Out, error)) {
-	s.mu.Lock()
-	s.tools[tool.Name] = true
-	s.mu.Unlock()
-	arguments := argumentNames(reflect.TypeFor[In]())
-	mcp.AddTool(s.mcp, tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
-		var out, none Out
-		if err := exactArguments(req.Params.Arguments, &in); err != nil {
-			return nil, none, errParams(err.Error())
-		}
-		r, bound, refused := s.begin(ctx, req, arguments)
-		if refused != nil {
-			return nil, none, refused
-		}
-		outcome := r.step(ctx, func(ctx context.Context, call *Call) (err error) {
-			out, err = handler(ctx, call, in)
-			return err
-		})
-		switch outcome := outcome.(type) {
-		case final:
-			keepOutput(ctx, out)
-			return &mcp.CallToolResult{Content: outcome.content}, out, nil
-		case asks:
-			result, err := s.inputRequired(r, bound, outcome)
-			return result, none, err
-		case failed:
-			return nil, none, r.toolError(outcome.err)
-		}
-		panic("elicit: unknown outcome") // step returns only these
-	})
-}
-
-// argumentNames returns the names of In's members in JSON.
-func argumentNames(t reflect.Type) []string {
-	for t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t == nil || t.Kind() != reflect.Struct {
-		return nil
-	}
-	var names []string
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" {
-			name = f.Name
-		}
-		if name != "-" && f.IsExported() && !f.Anonymous {
-			names = append(names, name)
-		}
-	}
-	return names
 }

@@ -79,76 +79,73 @@ func (r *run) protect(ctx context.Context, handler func(context.Context, *Call) 
 
 // begin reads a request. What it returns as refused goes to the client as a
 // JSON-RPC error, and nothing has run.
-func (s *Server) begin(ctx context.Context, req *mcp.CallToolRequest, arguments []string) (*run, binding, *jsonrpc.Error) {
-	params := req.Params
-	argumentsDigest, err := argumentsDigest(params.Arguments)
+func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) {
+	arguments, err := argumentsDigest(in.arguments)
 	if err != nil {
-		return nil, binding{}, errParams("arguments: " + err.Error())
+		return nil, errParams("arguments: " + err.Error())
 	}
-	principal, err := s.principal(ctx, req.Extra)
+	principal, err := s.principal(ctx, in.extra)
 	if err != nil {
-		s.log.Warn("no principal for a request", "tool", params.Name, "error", err)
-		return nil, binding{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the person behind this request could not be verified"}
-	}
-	version := req.ProtocolVersion()
-	bound := binding{
-		audience:  s.audience,
-		principal: principal,
-		method:    "tools/call",
-		name:      params.Name,
-		arguments: argumentsDigest,
+		s.log.Warn("no principal for a request", "method", in.method, "name", in.name, "error", err)
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the person behind this request could not be verified"}
 	}
 	r := &run{
 		server: s,
-		log:    s.log.With("tool", params.Name),
+		log:    s.log.With("method", in.method, "name", in.name),
 		request: Request{
-			Method:    bound.method,
-			Name:      params.Name,
-			Arguments: slices.Clone(params.Arguments),
+			Method:    in.method,
+			Name:      in.name,
+			Arguments: slices.Clone(in.arguments),
 		},
-		principal: principal,
-		modes:     declaredModes(req.ClientCapabilities()),
-		revision:  revisionOf(version),
-		arguments: arguments,
-		progress:  progressTo(req),
-		used:      make(map[string]bool),
+		bound: binding{
+			audience:  s.audience,
+			principal: principal,
+			method:    in.method,
+			name:      in.name,
+			arguments: arguments,
+		},
+		modes:    declaredModes(in.capabilities),
+		revision: revisionOf(in.version),
+		inputs:   in.inputs,
+		progress: in.progress(),
+		used:     make(map[string]bool),
 	}
-	if info := req.ClientInfo(); info != nil {
-		r.request.ClientName, r.request.ClientVersion = info.Name, info.Version
+	if in.client != nil {
+		r.request.ClientName, r.request.ClientVersion = in.client.Name, in.client.Version
 	}
 	if r.revision == rev20260728 {
-		if refused := r.resume(params, bound); refused != nil {
-			return nil, binding{}, refused
+		if refused := r.resume(in); refused != nil {
+			return nil, refused
 		}
 	} else {
-		if params.RequestState != "" {
+		if in.state != "" {
 			// The revision has no request state. A client that resumes a call
 			// over the wrong connection must not run it from the top.
-			return nil, binding{}, errRequestState()
+			return nil, errRequestState()
 		}
-		r.back = askClient(ctx, req.Session, principal)
+		r.back = askClient(ctx, in.session, principal)
 	}
 	if r.cont.Call == "" {
 		r.cont.Call = rand.Text()
-		r.cont.IdempotencyKey = idempotencyKey(r.cont.Call, bound, params.Meta)
+		r.cont.IdempotencyKey = idempotencyKey(r.cont.Call, r.bound, in.meta)
 	}
 	r.idempotencyKey = r.cont.IdempotencyKey
-	return r, bound, nil
+	return r, nil
 }
 
 // resume opens the request state of a retry and takes the answers. An answer
 // without a request state is no answer to anything: the call starts afresh.
-func (r *run) resume(params *mcp.CallToolParamsRaw, bound binding) *jsonrpc.Error {
-	if params.RequestState == "" {
+func (r *run) resume(in incoming) *jsonrpc.Error {
+	if in.state == "" {
 		return nil
 	}
 	now := r.server.now()
-	cont, ok := openState(r.server.keys(), bound, params.RequestState, r.server.limits.RequestState, now)
+	cont, ok := openState(r.server.keys(), r.bound, in.state, r.server.limits.RequestState, now)
 	if !ok {
 		r.log.Warn("refused a request state", "reason", reasonState)
 		return errRequestState()
 	}
-	list, refused := responses(params, r.server.limits.Answers)
+	list, refused := responses(in, r.server.limits.Answers)
 	if refused != nil {
 		return refused
 	}
@@ -176,61 +173,29 @@ func visibleASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// progressTo returns the sink of progress notifications, or nil if the client
-// wants none.
-func progressTo(req *mcp.CallToolRequest) func(context.Context, float64, float64, string) {
-	token := req.Params.GetProgressToken()
-	if token == nil {
-		return nil
-	}
-	session := req.Session
-	return func(ctx context.Context, done, total float64, message string) {
-		_ = session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-			ProgressToken: token, Progress: done, Total: total, Message: message,
-		})
-	}
-}
-
-// inputRequired writes the interim result of a modern round.
-func (s *Server) inputRequired(r *run, bound binding, a asks) (*mcp.CallToolResult, error) {
+// inputRequired returns what goes into the interim result of a modern round.
+func (r *run) inputRequired(a asks) (mcp.InputRequestMap, string, mcp.Meta, error) {
+	s := r.server
 	now := s.now()
 	// A question may have a shorter life than the call; then its late answer is
 	// told from a state that no longer opens.
 	expires := now.Add(s.lifetime).UTC().Truncate(time.Second)
-	state, err := sealState(s.keys(), bound, requestState{Issued: now.UTC(), Expires: expires, Call: a.next})
+	state, err := sealState(s.keys(), r.bound, requestState{Issued: now.UTC(), Expires: expires, Call: a.next})
 	if err != nil {
-		return nil, fmt.Errorf("elicit: request state: %w", err)
+		return nil, "", nil, fmt.Errorf("elicit: request state: %w", err)
 	}
 	if limit := s.limits.RequestState; len(state) > limit {
-		return nil, &LimitError{Limit: "request state", Max: limit, Unit: "bytes"}
+		return nil, "", nil, &LimitError{Limit: "request state", Max: limit, Unit: "bytes"}
 	}
 	requests := make(mcp.InputRequestMap, len(a.questions))
 	shown := expires
 	for _, q := range a.questions {
-		requests[q.wire] = &mcp.ElicitParams{Mode: string(FormMode), Message: q.message, RequestedSchema: q.schema}
+		requests[q.wire] = q.params()
 		if q.expires.Before(shown) {
 			shown = q.expires
 		}
 	}
-	return &mcp.CallToolResult{
-		Meta:          mcp.Meta{metaExpiresAt: shown.Format(time.RFC3339)},
-		Content:       []mcp.Content{},
-		InputRequests: requests,
-		RequestState:  state,
-	}, nil
-}
-
-// toolError turns a handler's error into what the client gets: a JSON-RPC
-// error, which the SDK wants unwrapped, or the text of an error result.
-func (r *run) toolError(err error) error {
-	var none *Unanswered
-	if !errors.As(err, &none) {
-		return err
-	}
-	if none.Outcome == Unanswerable && r.revision == rev20260728 {
-		return errCapability(none)
-	}
-	return errors.New(none.result())
+	return requests, state, mcp.Meta{metaExpiresAt: shown.Format(time.RFC3339)}, nil
 }
 
 // exactArguments reads integers beyond 2^53 again from the bytes: the SDK

@@ -56,6 +56,16 @@ func errCapability(u *Unanswered) *jsonrpc.Error {
 	}
 }
 
+// errOutcome is what requests without error results get for a question that
+// has no answer.
+func errOutcome(u *Unanswered) *jsonrpc.Error {
+	return &jsonrpc.Error{
+		Code:    -32000,
+		Message: u.result(),
+		Data:    json.RawMessage(`{"reason":"` + string(u.Outcome) + `"}`),
+	}
+}
+
 // modes are the modes that a client declared.
 type modes struct{ form, url bool }
 
@@ -86,13 +96,13 @@ func revisionOf(version string) revision {
 }
 
 // responses returns the answers in a retry, by wire key.
-func responses(params *mcp.CallToolParamsRaw, limit int) (map[string]response, *jsonrpc.Error) {
-	if text, ok := params.Meta[metaRaw].(string); ok {
+func responses(in incoming, limit int) (map[string]response, *jsonrpc.Error) {
+	if text, ok := in.meta[metaRaw].(string); ok {
 		return rawResponses(text, limit)
 	}
 	// Nothing of ours stood before the SDK: its decoded answers must do.
-	list := make(map[string]response, len(params.InputResponses))
-	for key, decoded := range params.InputResponses {
+	list := make(map[string]response, len(in.answers))
+	for key, decoded := range in.answers {
 		list[key] = decodedResponse(decoded)
 	}
 	return list, nil

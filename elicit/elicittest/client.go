@@ -110,41 +110,66 @@ func (e *Error) Error() string {
 
 // Call calls a tool and has the person answer its questions, until the end.
 func (c *Client) Call(ctx context.Context, tool string, arguments any) (*Result, error) {
-	params := map[string]any{"name": tool, "arguments": arguments}
-	for round := 1; round <= maxRounds; round++ {
-		raw, err := c.Send(ctx, "tools/call", params)
-		if err != nil {
-			return nil, err
+	raw, rounds, err := c.do(ctx, "tools/call", map[string]any{"name": tool, "arguments": arguments})
+	if err != nil {
+		return nil, err
+	}
+	var result struct {
+		Content []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+		Structured json.RawMessage `json:"structuredContent"`
+		IsError    bool            `json:"isError"`
+	}
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return nil, fmt.Errorf("elicittest: reading a result: %w", err)
+	}
+	var lines []string
+	for _, block := range result.Content {
+		lines = append(lines, block.Text)
+	}
+	return &Result{
+		Text:       strings.Join(lines, "\n"),
+		Structured: result.Structured,
+		IsError:    result.IsError,
+		Rounds:     rounds,
+		Raw:        raw,
+	}, nil
+}
+
+// Do sends a request that can ask, such as prompts/get, has the person answer
+// its questions, and returns the last result.
+func (c *Client) Do(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
+	raw, _, err := c.do(ctx, method, params)
+	return raw, err
+}
+
+func (c *Client) do(ctx context.Context, method string, params map[string]any) (raw json.RawMessage, rounds int, err error) {
+	params = maps.Clone(params)
+	if params == nil {
+		params = make(map[string]any)
+	}
+	for rounds = 1; rounds <= maxRounds; rounds++ {
+		if raw, err = c.Send(ctx, method, params); err != nil {
+			return nil, rounds, err
 		}
 		var result struct {
 			ResultType   string `json:"resultType"`
 			RequestState string `json:"requestState"`
-			Content      []struct {
-				Text string `json:"text"`
-			} `json:"content"`
-			Structured json.RawMessage `json:"structuredContent"`
-			IsError    bool            `json:"isError"`
 		}
 		if err := json.Unmarshal(raw, &result); err != nil {
-			return nil, fmt.Errorf("elicittest: reading a result: %w", err)
+			return nil, rounds, fmt.Errorf("elicittest: reading a result: %w", err)
 		}
-		if result.ResultType == "input_required" {
-			answers, err := c.answerAll(raw)
-			if err != nil {
-				return nil, err
-			}
-			params["inputResponses"], params["requestState"] = answers, result.RequestState
-			continue
+		if result.ResultType != "input_required" {
+			return raw, rounds, nil
 		}
-		end := &Result{Structured: result.Structured, IsError: result.IsError, Rounds: round, Raw: raw}
-		var lines []string
-		for _, block := range result.Content {
-			lines = append(lines, block.Text)
+		answers, err := c.answerAll(raw)
+		if err != nil {
+			return nil, rounds, err
 		}
-		end.Text = strings.Join(lines, "\n")
-		return end, nil
+		params["inputResponses"], params["requestState"] = answers, result.RequestState
 	}
-	return nil, fmt.Errorf("elicittest: no end after %d rounds", maxRounds)
+	return nil, maxRounds, fmt.Errorf("elicittest: no end after %d rounds", maxRounds)
 }
 
 // Questions reads the questions of an input_required result, in the order of
@@ -311,8 +336,10 @@ func (c *Client) post(ctx context.Context, message map[string]any) (*http.Respon
 		method, _ := message["method"].(string)
 		request.Header.Set("Mcp-Method", method)
 		if params, ok := message["params"].(map[string]any); ok {
-			if name, ok := params["name"].(string); ok {
-				request.Header.Set("Mcp-Name", name)
+			for _, key := range []string{"name", "uri"} {
+				if name, ok := params[key].(string); ok {
+					request.Header.Set("Mcp-Name", name)
+				}
 			}
 		}
 	}

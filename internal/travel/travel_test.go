@@ -1,7 +1,11 @@
 package travel_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -191,6 +195,129 @@ func TestNoConsentNoBooking(t *testing.T) {
 					t.Errorf("%d executions without consent", n)
 				}
 			})
+		}
+	}
+}
+
+// confirmAll books the first flight and confirms everything.
+func confirmAll(t *testing.T) elicittest.Person {
+	return func(q elicittest.Question) elicittest.Answer {
+		if strings.HasPrefix(q.Message, "Which connection") {
+			return elicittest.Accept(map[string]any{"flight": firstFlight(t, q)})
+		}
+		return elicittest.Accept(map[string]any{"confirmed": true})
+	}
+}
+
+// TestHooks fail on either side of the line in the log.
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	fail := func(context.Context) error { return errors.New("killed here") }
+	tests := []struct {
+		name    string
+		options travel.Options
+		entries int
+	}{
+		{"before", travel.Options{BeforeBook: fail}, 0},
+		{"after", travel.Options{AfterBook: fail}, 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			test.options.Log = &log
+			desk, err := travel.New(&test.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := elicittest.Connect(t, desk, "2026-07-28", confirmAll(t), nil).Call(t.Context(), "book_flight", tokyo)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !result.IsError || len(desk.Entries()) != test.entries || strings.Count(log.String(), "\n") != test.entries {
+				t.Errorf("entries %v, log %q, result %s", desk.Entries(), log.String(), result.Raw)
+			}
+		})
+	}
+}
+
+// TestRestart goes on with a paused call, and with old bookings, in the next
+// process. Nothing removes duplicates: a call that is sent twice books twice,
+// under one idempotency key.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	options := travel.Options{LogFile: filepath.Join(dir, "travel.log"), KeysFile: filepath.Join(dir, "keys.json")}
+	start := func() *travel.Server {
+		desk, err := travel.New(&options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { desk.Close() })
+		return desk
+	}
+	params := map[string]any{"name": "book_flight", "arguments": tokyo}
+	person := confirmAll(t)
+	for range 2 { // the rounds that ask
+		raw, err := elicittest.Connect(t, start(), "2026-07-28", nil, &elicittest.Options{
+			Capabilities: json.RawMessage(`{"elicitation":{"form":{}}}`),
+		}).Send(t.Context(), "tools/call", params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		questions, err := elicittest.Questions(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := make(map[string]any)
+		for _, q := range questions {
+			answer := person(q)
+			answers[q.Key] = map[string]any{"action": answer.Action, "content": answer.Content}
+		}
+		var interim struct {
+			State string `json:"requestState"`
+		}
+		if err := json.Unmarshal(raw, &interim); err != nil {
+			t.Fatal(err)
+		}
+		params["requestState"], params["inputResponses"] = interim.State, answers
+	}
+	for range 2 {
+		if _, err := elicittest.Connect(t, start(), "2026-07-28", nil, nil).Send(t.Context(), "tools/call", params); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries := start().Entries()
+	if len(entries) != 2 || entries[0].Booking == entries[1].Booking || entries[0].Call != entries[1].Call || entries[0].Call == "" {
+		t.Errorf("entries %+v", entries)
+	}
+}
+
+// TestBadLog refuses to go on with a log that it cannot read.
+func TestBadLog(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "travel.log")
+	if err := os.WriteFile(path, []byte("{}\nnonsense\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := travel.New(&travel.Options{LogFile: path}); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestBadDates name the argument.
+func TestBadDates(t *testing.T) {
+	t.Parallel()
+	desk, _ := newDesk(t)
+	for _, date := range []string{"", "tomorrow", "2027-02-30"} {
+		for _, tool := range []string{"book_flight", "group_quote"} {
+			result, err := elicittest.Connect(t, desk, "2026-07-28", nil, nil).Call(t.Context(), tool, map[string]any{"from": "Hamburg", "to": "Tokyo", "date": date})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !result.IsError || !strings.Contains(result.Text, "date") {
+				t.Errorf("%s %q: %s", tool, date, result.Raw)
+			}
 		}
 	}
 }

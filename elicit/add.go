@@ -1,0 +1,204 @@
+package elicit
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/yosida95/uritemplate/v3"
+)
+
+// AddTool adds a tool whose handler can ask. Schemas come from In and Out
+// unless the tool has its own, as in [mcp.AddTool], and like there a tool that
+// cannot be added is a panic: it is a mistake in the program.
+//
+// In the modern era the handler runs from the top in every round. What it does
+// before its last question therefore happens several times: use [Memo] for
+// lookups and [Call.IdempotencyKey] for writes, and write after the last
+// question.
+//
+// A panic of the handler becomes an error result with an id that is in the
+// log.
+func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Context, call *Call, in In) (Out, error)) {
+	inputs := argumentNames(reflect.TypeFor[In]())
+	mcp.AddTool(s.mcp, tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		var out, none Out
+		if err := exactArguments(req.Params.Arguments, &in); err != nil {
+			return nil, none, errParams(err.Error())
+		}
+		r, refused := s.begin(ctx, toolIncoming(req, inputs))
+		if refused != nil {
+			return nil, none, refused
+		}
+		switch outcome := r.step(ctx, func(ctx context.Context, call *Call) (err error) {
+			out, err = handler(ctx, call, in)
+			return err
+		}).(type) {
+		case asks:
+			requests, state, meta, err := r.inputRequired(outcome)
+			if err != nil {
+				return nil, none, err
+			}
+			return &mcp.CallToolResult{Meta: meta, Content: []mcp.Content{}, InputRequests: requests, RequestState: state}, none, nil
+		case failed:
+			return nil, none, r.toolError(outcome.err)
+		case final:
+			keepOutput(ctx, out)
+			return &mcp.CallToolResult{Content: outcome.content}, out, nil
+		}
+		panic("elicit: unknown outcome") // step returns only these
+	})
+	s.know(methodTool, tool.Name)
+}
+
+// AddPrompt adds a prompt whose handler can ask; see [AddTool] for how it runs.
+// A prompt has no error results: declined, cancelled, expired and invalid are
+// the JSON-RPC error -32000 with data.reason, and so is unanswerable in the
+// legacy era. [Call.Content] does nothing here.
+func AddPrompt(s *Server, prompt *mcp.Prompt, handler func(ctx context.Context, call *Call, arguments map[string]string) (*mcp.GetPromptResult, error)) {
+	s.mcp.AddPrompt(prompt, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		in, err := promptIncoming(req, prompt)
+		if err != nil {
+			return nil, errParams("arguments: " + err.Error())
+		}
+		r, refused := s.begin(ctx, in)
+		if refused != nil {
+			return nil, refused
+		}
+		var result *mcp.GetPromptResult
+		switch outcome := r.step(ctx, func(ctx context.Context, call *Call) (err error) {
+			result, err = handler(ctx, call, req.Params.Arguments)
+			return err
+		}).(type) {
+		case asks:
+			requests, state, meta, err := r.inputRequired(outcome)
+			if err != nil {
+				return nil, r.requestError(err)
+			}
+			return &mcp.GetPromptResult{Meta: meta, Messages: []*mcp.PromptMessage{}, InputRequests: requests, RequestState: state}, nil
+		case failed:
+			return nil, r.requestError(outcome.err)
+		}
+		if result == nil {
+			return nil, r.requestError(errors.New("the prompt returned nothing"))
+		}
+		return result, nil
+	})
+	s.know(methodPrompt, prompt.Name)
+}
+
+// ResourceHandler reads the resource at a URI, and can ask.
+type ResourceHandler func(ctx context.Context, call *Call, uri string) ([]*mcp.ResourceContents, error)
+
+// AddResource adds a resource whose handler can ask. Errors are as for
+// [AddPrompt].
+func AddResource(s *Server, resource *mcp.Resource, handler ResourceHandler) {
+	s.mcp.AddResource(resource, s.readResource(handler))
+	s.know(methodResource, resource.URI)
+}
+
+// AddResourceTemplate adds resources whose handler can ask. Errors are as for
+// [AddPrompt]. A template that is not one (RFC 6570) is a panic.
+func AddResourceTemplate(s *Server, template *mcp.ResourceTemplate, handler ResourceHandler) {
+	s.mcp.AddResourceTemplate(template, s.readResource(handler))
+	pattern := uritemplate.MustNew(template.URITemplate)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.templates = append(s.templates, pattern)
+}
+
+func (s *Server) readResource(handler ResourceHandler) mcp.ResourceHandler {
+	return func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		r, refused := s.begin(ctx, resourceIncoming(req))
+		if refused != nil {
+			return nil, refused
+		}
+		var contents []*mcp.ResourceContents
+		switch outcome := r.step(ctx, func(ctx context.Context, call *Call) (err error) {
+			contents, err = handler(ctx, call, req.Params.URI)
+			return err
+		}).(type) {
+		case asks:
+			requests, state, meta, err := r.inputRequired(outcome)
+			if err != nil {
+				return nil, r.requestError(err)
+			}
+			return &mcp.ReadResourceResult{Meta: meta, Contents: []*mcp.ResourceContents{}, InputRequests: requests, RequestState: state}, nil
+		case failed:
+			return nil, r.requestError(outcome.err)
+		}
+		if contents == nil {
+			contents = []*mcp.ResourceContents{} // the SDK takes nil for a mistake
+		}
+		// What was read after asking one person is not for another.
+		return &mcp.ReadResourceResult{Contents: contents, Cacheable: mcp.Cacheable{CacheScope: "private"}}, nil
+	}
+}
+
+// know notes that requests for the name are answered by this kit.
+func (s *Server) know(method, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known[method+" "+name] = true
+}
+
+// has reports whether a request is for something that was added here.
+func (s *Server) has(method, name string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.known[method+" "+name] || method == methodResource &&
+		slices.ContainsFunc(s.templates, func(t *uritemplate.Template) bool { return t.Regexp().MatchString(name) })
+}
+
+// toolError turns a handler's error into what the client gets: a JSON-RPC
+// error, which the SDK wants unwrapped, or the text of an error result.
+func (r *run) toolError(err error) error {
+	var none *Unanswered
+	if !errors.As(err, &none) {
+		return err
+	}
+	if none.Outcome == Unanswerable && r.revision == rev20260728 {
+		return errCapability(none)
+	}
+	return errors.New(none.result())
+}
+
+// requestError is the same for requests without error results.
+func (r *run) requestError(err error) error {
+	var none *Unanswered
+	var wire *jsonrpc.Error
+	switch {
+	case errors.As(err, &none) && none.Outcome == Unanswerable && r.revision == rev20260728:
+		return errCapability(none)
+	case errors.As(err, &none):
+		return errOutcome(none)
+	case errors.As(err, &wire):
+		return wire // the SDK keeps only unwrapped ones
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+}
+
+// argumentNames returns the names of In's members in JSON.
+func argumentNames(t reflect.Type) []string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	var names []string
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" {
+			name = f.Name
+		}
+		if name != "-" && f.IsExported() && !f.Anonymous {
+			names = append(names, name)
+		}
+	}
+	return names
+}
