@@ -130,8 +130,9 @@ var en = {
   "said.ended": "{tool} on {server} has ended",
   "who.local": "this computer",
   "signin.title": "You are not signed in",
-  "signin.text": "Parley signs you in by an address that it prints when it starts. In a terminal on this computer, run:",
-  "signin.address": "Then open the address that it prints. It looks like this:",
+  "signin.text": "Parley signs you in by an address that it prints when it starts. In a terminal on this computer, start it:",
+  "signin.running": "Or, if it is running already, let it print a fresh address:",
+  "signin.address": "Then open the address. It looks like this:",
   "signin.once": "Each address signs in once. After that this browser stays signed in, also when Parley is started again.",
   "signin.refused": "Parley does not accept this browser’s sign-in any more. Open a new address to sign in again.",
   "signin.forget": "Forget the old sign-in",
@@ -313,7 +314,6 @@ var en = {
   "limit.above": "More than {min}",
   "limit.below": "Less than {max}",
   "limit.multiple": "A multiple of {of}",
-  "limit.length": { one: "Up to {n} character", other: "Up to {n} characters" },
   "limit.items.any": "Select all that apply",
   "limit.items.exactly": "Select {n}",
   "limit.items.between": "Select {min} to {max}",
@@ -860,6 +860,37 @@ function sharedStore(base, token) {
   return store;
 }
 
+// src/lib/element.ts
+var StoreElement = class extends HTMLElement {
+  #getToken = () => null;
+  #store = null;
+  /** Where the bearer token comes from. Asked before every request, so it may hand out fresh ones. */
+  get getToken() {
+    return this.#getToken;
+  }
+  set getToken(source) {
+    this.#getToken = source;
+  }
+  /** The store; without one of its own an element shares the page's store for its `base` address. */
+  get store() {
+    this.#store ??= sharedStore(this.getAttribute("base") ?? "", () => this.#getToken());
+    return this.#store;
+  }
+  set store(store) {
+    this.#store = store;
+  }
+  /** takeEarlyProperties lets a page set properties before this script has loaded. */
+  takeEarlyProperties() {
+    const self = this;
+    for (const name of ["getToken", "store", "via"]) {
+      if (!Object.hasOwn(this, name)) continue;
+      const value = self[name];
+      delete self[name];
+      self[name] = value;
+    }
+  }
+};
+
 // src/chat/result.ts
 function result(value, server) {
   if (!isRow(value)) return [];
@@ -1024,13 +1055,13 @@ var CallView = class {
     if (can.decline_rest && open > 0) buttons.push(this.#button("decline-rest", t("call.decline-rest"), () => this.#post("decline-rest")));
     if (can.stop && !can.resolve) buttons.push(this.#button("stop", t("call.stop"), () => this.#post("stop")));
     if (can.run_again && call.state !== "uncertain") buttons.push(this.#button("run-again", t("call.run-again"), () => this.#runAgain(), hasEnded(call) && call.state !== "done" ? "primary" : ""));
-    const tone = tones[call.state] ?? "quiet";
+    const tone = open > 0 && !hasEnded(call) ? "asks" : tones[call.state] ?? "quiet";
     return el(
       "div",
       { class: `state ${tone}`, "data-part": "state", "data-state": call.state },
       el("p", { class: "title" }, el("span", { class: "mark", "aria-hidden": "true" }), el("strong", null, this.#title(call, open))),
       // The answer above says more than "it has answered".
-      call.state === "done" && call.result ? null : el("p", null, foreign("span", call.text || this.#sentence(call, open))),
+      call.state === "done" && call.result ? null : el("p", null, foreign("span", this.#sentence(call, open))),
       can.resolve ? this.#resolve(call) : null,
       this.#notice ? el("p", { class: "notice bad", role: "alert" }, this.#notice) : null,
       buttons.length > 0 ? el("div", { class: "actions" }, buttons) : null,
@@ -1043,7 +1074,10 @@ var CallView = class {
     const key = `state.${call.state}`;
     return has(key) ? rich(key, { server: call.server }) : call.state;
   }
+  // The server's sentence tells more than the state, except while the page has
+  // something to say about its own questions.
   #sentence(call, open) {
+    if (call.text && open === 0) return call.text;
     const key = open > 0 && call.held ? "why.held" : `why.${call.state}`;
     return has(key) ? t(key, { server: call.server, n: open }) : "";
   }
@@ -1259,8 +1293,6 @@ function limitsOf(field) {
       return t("limit.uri");
     case "json":
       return t("limit.json");
-    case "text":
-      return field.max_length ? t("limit.length", { n: field.max_length }) : "";
     default:
       return "";
   }
@@ -1323,9 +1355,9 @@ var ChoiceControl = class {
   #row(option, name, setting) {
     const id = uid("option");
     const input = el("input", { type: this.#several ? "checkbox" : "radio", id, name, value: option.value, on: { change: setting.changed } });
-    const label = option.label || option.value;
+    const label = option.label || option.value || t("choice.empty");
     const shown = [foreign("span", label)];
-    if (option.show_value && option.value !== label) shown.push(" ", el("code", { class: "value", dir: "auto" }, option.value || t("choice.empty")));
+    if (option.show_value && option.value !== label && option.value !== "") shown.push(" ", el("code", { class: "value", dir: "auto" }, option.value));
     if (option.hint) shown.push(foreign("span", option.hint, "option-hint"));
     const node = el("div", { class: "option" }, input, el("label", { for: id }, shown));
     return { option, input, node, text: fold(`${label} ${option.value} ${option.hint ?? ""}`) };
@@ -1992,7 +2024,7 @@ var Picker = class {
       fill(this.node, el("button", { type: "button", id: "another", "data-action": "another", on: { click: () => this.#unfold() } }, t("picker.another")));
       return;
     }
-    fill(this.node, el("h2", { id: "picker-title", tabIndex: -1 }, t(first ? "picker.title" : "picker.another")), this.#body(servers, tools));
+    fill(this.node, this.#tool ? null : el("h2", { id: "picker-title", tabIndex: -1 }, t(first ? "picker.title" : "picker.another")), this.#body(servers, tools));
     if (!this.#tool) this.#narrow();
   }
   #unfold() {
@@ -2137,7 +2169,7 @@ var Picker = class {
           }
         }
       },
-      el("h3", { id: "tool-heading", tabIndex: -1 }, bdi(tool.title || tool.name), " ", el("span", { class: "quiet" }, rich("picker.on", { server: this.#server }))),
+      el("h2", { id: "tool-heading", tabIndex: -1 }, bdi(tool.title || tool.name), " ", el("span", { class: "quiet" }, rich("picker.on", { server: this.#server }))),
       tool.description ? foreign("p", tool.description, "about") : null,
       this.#notice ? el("p", { class: "notice bad", role: "alert" }, this.#notice) : null,
       tool.view.fields?.length ? null : el("p", { class: "quiet" }, t("picker.no-arguments")),
@@ -2183,7 +2215,7 @@ var Picker = class {
 };
 
 // src/lib/base.css
-var base_default = '/* What all roots share: tokens, text, buttons, inputs. Integrators set --parley-*. */\n:host {\n	--_ink: var(--parley-ink, light-dark(#1b2026, #e7e9ec));\n	--_quiet: var(--parley-quiet, light-dark(#56606b, #a3acb5));\n	--_paper: var(--parley-paper, light-dark(#ffffff, #1b1f24));\n	--_ground: var(--parley-ground, light-dark(#f6f6f3, #121518));\n	--_line: var(--parley-line, light-dark(#d9dbde, #373e46));\n	--_edge: var(--parley-edge, light-dark(#7b858f, #7f8a95));\n	--_accent: var(--parley-accent, light-dark(#0a5f73, #6fc7da));\n	--_on-accent: var(--parley-on-accent, light-dark(#ffffff, #06222a));\n	--_tint: var(--parley-tint, light-dark(#e8f1f3, #1d2c31));\n	--_ask: var(--parley-ask, light-dark(#8a5a00, #e5b656));\n	--_ask-tint: var(--parley-ask-tint, light-dark(#fdf8ec, #221e15));\n	--_bad: var(--parley-bad, light-dark(#b0231b, #ff948a));\n	--_bad-tint: var(--parley-bad-tint, light-dark(#fdf1f0, #2b1a19));\n	--_good: var(--parley-good, light-dark(#1b6e3c, #7ad3a0));\n	--_radius: var(--parley-radius, 10px);\n	--_mono: ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace;\n	display: block;\n	color: var(--_ink);\n	font-family: var(--parley-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif);\n	font-size: 1rem;\n	line-height: 1.5;\n}\n:host([hidden]), [hidden] { display: none !important }\n*, ::before, ::after { box-sizing: border-box }\nh1, h2, h3, h4, p, ul, dl, dd, fieldset, pre, figure { margin: 0; padding: 0; border: 0 }\nfieldset { min-inline-size: 0 }\nh1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em }\nh2 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600 }\nh3 { font-size: 1.125rem; line-height: 1.35; font-weight: 650 }\nh4 { font-size: 1rem; line-height: 1.4; font-weight: 650 }\np, li, dt, dd, label, legend, code, pre, summary, h1, h2, h3, h4, button, .foreign { overflow-wrap: anywhere }\n.foreign { white-space: pre-wrap; unicode-bidi: isolate }\n.quiet, .hint, .time { color: var(--_quiet) }\n.hint, .time { font-size: .9375rem }\n.eyebrow { font-size: .8125rem; font-weight: 600; letter-spacing: .02em; color: var(--_quiet) }\n.away {\n	position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden;\n	clip-path: inset(50%); white-space: nowrap;\n}\na { color: var(--_accent); text-underline-offset: .15em }\ncode, pre, .code { font-family: var(--_mono); font-size: .875em }\ncode.value { color: var(--_quiet) }\npre {\n	white-space: pre-wrap; padding: .75rem; border: 1px solid var(--_line); border-radius: 6px;\n	background: var(--_ground); max-block-size: 24rem; overflow: auto;\n}\n\nbutton, a.button {\n	font: inherit; font-weight: 550; color: var(--_ink); background: var(--_paper); text-decoration: none; text-align: center;\n	border: 1px solid var(--_edge); border-radius: 7px; padding: .4375rem .875rem; min-block-size: 2.5rem; cursor: pointer;\n}\nbutton:hover, a.button:hover { border-color: var(--_ink); background: var(--_ground) }\nbutton.primary { color: var(--_on-accent); background: var(--_accent); border-color: var(--_accent) }\nbutton.primary:hover { background: color-mix(in oklab, var(--_accent) 86%, var(--_ink)) }\nbutton[aria-disabled="true"] { opacity: .65; cursor: progress }\nbutton.link {\n	font-weight: inherit; color: var(--_accent); background: none; border: 0; padding: 0; min-block-size: 1.5rem;\n	text-decoration: underline; text-underline-offset: .15em; text-align: start;\n}\n:focus-visible { outline: 3px solid var(--_accent); outline-offset: 2px; border-radius: 4px }\n[tabindex="-1"]:focus-visible { outline-offset: 4px }\n.actions { display: flex; flex-wrap: wrap; gap: .625rem; align-items: center }\n\ninput[type="text"], input[type="search"], textarea, select {\n	font: inherit; color: var(--_ink); background: var(--_paper); border: 1px solid var(--_edge); border-radius: 6px;\n	padding: .4375rem .625rem; inline-size: 100%; min-block-size: 2.5rem;\n}\ntextarea { resize: vertical; display: block }\ntextarea.code { font-family: var(--_mono); font-size: .875rem }\ninput[type="radio"], input[type="checkbox"] { inline-size: 1.25rem; block-size: 1.25rem; margin: 0; accent-color: var(--_accent); flex: none }\n\n.notice, .warning, .note {\n	padding: .625rem .875rem; border-radius: 6px; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); background: var(--_paper);\n}\n.notice.bad, .warning { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.rows { display: grid; gap: .5rem }\n.rows > div { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: .125rem 1rem }\n.rows dt { color: var(--_quiet) }\n.rows .from { display: block; font-size: .875rem; color: var(--_quiet); font-style: italic }\n@media (max-width: 30rem) {\n	.rows > div { grid-template-columns: 1fr }\n}\ndetails > summary { cursor: pointer; min-block-size: 1.5rem; inline-size: fit-content }\ndetails[open] > summary { margin-block-end: .5rem }\n@media (forced-colors: active) {\n	button.primary { forced-color-adjust: none; color: HighlightText; background: Highlight; border-color: Highlight }\n	.notice, .warning, .note { border-inline-start-color: CanvasText }\n}\n';
+var base_default = '/* What all roots share: tokens, text, buttons, inputs. Integrators set --parley-*. */\n:host {\n	--_ink: var(--parley-ink, light-dark(#1b2026, #e7e9ec));\n	--_quiet: var(--parley-quiet, light-dark(#56606b, #a3acb5));\n	--_paper: var(--parley-paper, light-dark(#ffffff, #1b1f24));\n	--_ground: var(--parley-ground, light-dark(#f6f6f3, #121518));\n	--_line: var(--parley-line, light-dark(#d9dbde, #373e46));\n	--_edge: var(--parley-edge, light-dark(#7b858f, #7f8a95));\n	--_accent: var(--parley-accent, light-dark(#0a5f73, #6fc7da));\n	--_on-accent: var(--parley-on-accent, light-dark(#ffffff, #06222a));\n	--_tint: var(--parley-tint, light-dark(#e8f1f3, #1d2c31));\n	--_ask: var(--parley-ask, light-dark(#8a5a00, #e5b656));\n	--_ask-tint: var(--parley-ask-tint, light-dark(#fdf8ec, #221e15));\n	--_bad: var(--parley-bad, light-dark(#b0231b, #ff948a));\n	--_bad-tint: var(--parley-bad-tint, light-dark(#fdf1f0, #2b1a19));\n	--_good: var(--parley-good, light-dark(#1b6e3c, #7ad3a0));\n	--_radius: var(--parley-radius, 10px);\n	--_mono: ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace;\n	display: block;\n	color: var(--_ink);\n	font-family: var(--parley-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif);\n	font-size: 1rem;\n	line-height: 1.5;\n}\n:host([hidden]), [hidden] { display: none !important }\n*, ::before, ::after { box-sizing: border-box }\nh1, h2, h3, h4, p, ul, dl, dd, fieldset, pre, figure { margin: 0; padding: 0; border: 0 }\nfieldset { min-inline-size: 0 }\nh1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em }\nh2 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600 }\nh3 { font-size: 1.125rem; line-height: 1.35; font-weight: 650 }\nh4 { font-size: 1rem; line-height: 1.4; font-weight: 650 }\np, li, dt, dd, label, legend, code, pre, summary, h1, h2, h3, h4, button, .foreign { overflow-wrap: anywhere }\n.foreign { white-space: pre-wrap; unicode-bidi: isolate }\n.quiet, .hint, .time { color: var(--_quiet) }\n.hint, .time { font-size: .9375rem }\n/* A status that says nothing takes no room, and stays where screen readers found it. */\n[role="status"]:empty { position: absolute }\n.eyebrow { font-size: .8125rem; font-weight: 600; letter-spacing: .02em; color: var(--_quiet) }\n.away {\n	position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden;\n	clip-path: inset(50%); white-space: nowrap;\n}\na { color: var(--_accent); text-underline-offset: .15em }\ncode, pre, .code { font-family: var(--_mono); font-size: .875em }\ncode.value { color: var(--_quiet) }\npre {\n	white-space: pre-wrap; padding: .75rem; border: 1px solid var(--_line); border-radius: 6px;\n	background: var(--_ground); max-block-size: 24rem; overflow: auto;\n}\n\nbutton, a.button {\n	font: inherit; font-weight: 550; color: var(--_ink); background: var(--_paper); text-decoration: none; text-align: center;\n	border: 1px solid var(--_edge); border-radius: 7px; padding: .4375rem .875rem; min-block-size: 2.5rem; cursor: pointer;\n}\nbutton:hover, a.button:hover { border-color: var(--_ink); background: var(--_ground) }\nbutton.primary { color: var(--_on-accent); background: var(--_accent); border-color: var(--_accent) }\nbutton.primary:hover { background: color-mix(in oklab, var(--_accent) 86%, var(--_ink)) }\nbutton[aria-disabled="true"] { opacity: .65; cursor: progress }\nbutton.link {\n	font-weight: inherit; color: var(--_accent); background: none; border: 0; padding: 0; min-block-size: 1.5rem;\n	text-decoration: underline; text-underline-offset: .15em; text-align: start;\n}\n:focus-visible { outline: 3px solid var(--_accent); outline-offset: 2px; border-radius: 4px }\n[tabindex="-1"]:focus-visible { outline-offset: 4px }\n.actions { display: flex; flex-wrap: wrap; gap: .625rem; align-items: center }\n\ninput[type="text"], input[type="search"], textarea, select {\n	font: inherit; color: var(--_ink); background: var(--_paper); border: 1px solid var(--_edge); border-radius: 6px;\n	padding: .4375rem .625rem; inline-size: 100%; min-block-size: 2.5rem;\n}\ntextarea { resize: vertical; display: block }\ntextarea.code { font-family: var(--_mono); font-size: .875rem }\ninput[type="radio"], input[type="checkbox"] { inline-size: 1.25rem; block-size: 1.25rem; margin: 0; accent-color: var(--_accent); flex: none }\n\n.notice, .warning, .note {\n	padding: .625rem .875rem; border-radius: 6px; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); background: var(--_paper);\n}\n.notice.bad, .warning { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.rows { display: grid; gap: .5rem }\n.rows > div { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: .125rem 1rem }\n.rows dt { color: var(--_quiet) }\n.rows .from { display: block; font-size: .875rem; color: var(--_quiet); font-style: italic }\n@media (max-width: 30rem) {\n	.rows > div { grid-template-columns: 1fr }\n}\ndetails > summary { cursor: pointer; min-block-size: 1.5rem; inline-size: fit-content }\ndetails[open] > summary { margin-block-end: .5rem }\n@media (forced-colors: active) {\n	button.primary { forced-color-adjust: none; color: HighlightText; background: Highlight; border-color: Highlight }\n	.notice, .warning, .note { border-inline-start-color: CanvasText }\n}\n';
 
 // src/form/form.css
 var form_default = '/* Fields of a form. */\n.form { display: grid; gap: 1.375rem }\n/* A question without fields leaves no gap. */\n.form:not(:has(> :not([hidden]))) { display: none }\n.field { display: grid; gap: .375rem }\nfieldset.field { display: block }\nfieldset.field > * + * { margin-block-start: .375rem }\n.field > .label, .field legend { font-weight: 600 }\n.field legend { padding: 0 }\n.optional { font-weight: 400; color: var(--_quiet) }\n.hint.mark { font-style: italic }\n.field .error { color: var(--_bad); font-weight: 600 }\n.failed { border-inline-start: 4px solid var(--_bad); padding-inline-start: .875rem }\n.failed input[type="text"][aria-invalid="true"], .failed textarea[aria-invalid="true"] { border-color: var(--_bad); border-width: 2px }\ninput.short { max-inline-size: 12rem }\n\n.options { display: grid; gap: .125rem }\n.options.scroll { max-block-size: 18rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 6px; padding: .375rem .625rem; background: var(--_paper) }\n.option { display: flex; gap: .625rem; align-items: flex-start; padding-block: .3125rem; min-block-size: 2rem }\n.option input { margin-block-start: .125rem }\n.option label { flex: 1; min-inline-size: 0 }\n.option-hint { display: block; color: var(--_quiet); font-size: .9375rem }\n.filter { display: grid; gap: .25rem; margin-block-end: .5rem; max-inline-size: 22rem }\n.filter label { font-size: .9375rem }\n\n.parts { display: flex; flex-wrap: wrap; gap: .75rem 1rem }\n.parts + .parts, fieldset .twice { margin-block-start: .75rem !important }\n.part { display: grid; gap: .25rem }\n.part.wide { flex: 1; min-inline-size: 12rem }\n.part label { font-size: .9375rem }\ninput.w2 { inline-size: 4rem } input.w3 { inline-size: 7.5rem } input.w4 { inline-size: 5.5rem } input.w5 { inline-size: 7rem }\n.echo { font-variant-numeric: tabular-nums }\n.twice:empty { display: none }\n\n.summary { border: 2px solid var(--_bad); border-radius: 6px; padding: .875rem 1rem; background: var(--_bad-tint) }\n.summary ul { padding-inline-start: 1.25rem; margin-block-start: .375rem }\n.summary a { color: var(--_bad); font-weight: 600 }\n.unsupported, .left-out { color: var(--_quiet) }\n.left-out ul { padding-inline-start: 1.25rem }\n';
@@ -2192,12 +2224,9 @@ var form_default = '/* Fields of a form. */\n.form { display: grid; gap: 1.375re
 var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n[data-state="done"].state { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }\n[data-state="done"].state .actions { margin: 0 }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 9.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.picker.folded { padding: 0; border: 0; background: none; justify-items: start }\nfieldset.servers { display: grid; gap: .375rem }\nlegend { padding: 0 }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.about { color: var(--_quiet) }\n\n.badge { inline-size: fit-content; font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n.inbox { display: grid; gap: 1.25rem }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; color: var(--_quiet) }\n.context h2 { font-size: .9375rem; font-weight: 500 }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.call .state .mark { background: CanvasText; border-color: CanvasText; forced-color-adjust: none }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
 
 // src/chat/chat.ts
-var ParleyChat = class extends HTMLElement {
+var ParleyChat = class extends StoreElement {
   static observedAttributes = ["conversation-id"];
-  /** Where the bearer token comes from when the page has no store yet. */
-  getToken = () => null;
   #root;
-  #store = null;
   #leave = [];
   #calls = /* @__PURE__ */ new Map();
   #picker = null;
@@ -2212,14 +2241,8 @@ var ParleyChat = class extends HTMLElement {
   get conversationId() {
     return this.getAttribute("conversation-id") ?? "";
   }
-  get store() {
-    this.#store ??= sharedStore(this.getAttribute("base") ?? "", () => this.getToken());
-    return this.#store;
-  }
-  set store(store) {
-    this.#store = store;
-  }
   connectedCallback() {
+    this.takeEarlyProperties();
     const store = this.store;
     this.#picker = new Picker({
       store,
@@ -2287,11 +2310,8 @@ var ParleyChat = class extends HTMLElement {
 };
 
 // src/chat/inbox.ts
-var ParleyInbox = class extends HTMLElement {
-  /** Where the bearer token comes from when the page has no store yet. */
-  getToken = () => null;
+var ParleyInbox = class extends StoreElement {
   #root;
-  #store = null;
   #leave = null;
   #items = /* @__PURE__ */ new Map();
   #title = el("h1", { tabIndex: -1 });
@@ -2301,14 +2321,8 @@ var ParleyInbox = class extends HTMLElement {
     super();
     this.#root = shadow(this, base_default, chat_default);
   }
-  get store() {
-    this.#store ??= sharedStore(this.getAttribute("base") ?? "", () => this.getToken());
-    return this.#store;
-  }
-  set store(store) {
-    this.#store = store;
-  }
   connectedCallback() {
+    this.takeEarlyProperties();
     this.#leave = this.store.subscribe((change) => {
       if (change.kind === "question" || change.kind === "snapshot") this.#render();
     });
@@ -2544,14 +2558,10 @@ function findings(question) {
 var question_default = "/* A question is not part of anybody's bubble: it has a frame of its own. */\n.card {\n	display: grid; gap: 1rem; padding: 1.125rem 1.25rem 1.25rem; background: var(--_ask-tint);\n	border: 1px solid var(--_line); border-inline-start: 5px solid var(--_ask); border-radius: var(--_radius);\n	scroll-margin-block: 1rem;\n}\n.card > header { display: grid; gap: .125rem }\n.card .eyebrow { color: var(--_ask) }\n.card.record { background: var(--_paper); border-inline-start-color: var(--_line); gap: .75rem; padding-block: .875rem 1rem }\n.card.record .eyebrow { color: var(--_quiet) }\n.card.record h3 { font-size: 1rem }\n.card.record .message { color: var(--_quiet) }\nform { display: grid; gap: 1.25rem }\n.other { border-block-start: 1px solid var(--_line); padding-block-start: 1rem }\n.other button { background: transparent }\n.other button:hover { background: var(--_paper) }\n.help { font-size: .9375rem; color: var(--_quiet) }\n.review { display: grid; gap: 1rem; padding: 1rem; border: 1px solid var(--_line); border-radius: 8px; background: var(--_paper) }\n.review dd, .outcome dd { font-weight: 550 }\n.review dd .from, .outcome dd .from { font-weight: 400 }\n.outcome { display: grid; gap: .625rem }\n\n.site { font-size: 1.0625rem }\n.domain { font-weight: 700; text-decoration: underline; text-decoration-thickness: 2px; text-underline-offset: .18em }\n.url {\n	display: block; unicode-bidi: isolate; overflow-wrap: anywhere; user-select: text; padding: .625rem .75rem;\n	border: 1px solid var(--_line); border-radius: 6px; background: var(--_paper); font-size: .9375rem;\n}\n.findings { list-style: none; display: grid; gap: .5rem }\n.findings li { padding: .5rem .75rem; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); border-radius: 6px; background: var(--_paper) }\n.findings li.warn { border-inline-start-color: var(--_ask) }\n.findings li.refuse { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.second { display: grid; gap: .5rem; padding: .875rem 1rem; border: 2px solid var(--_ask); border-radius: 8px; background: var(--_paper) }\n@media (max-width: 30rem) {\n	.card { padding-inline: .875rem }\n	.actions > button { flex: 1 1 auto }\n}\n@media (forced-colors: active) {\n	.card { border-inline-start-color: CanvasText }\n}\n";
 
 // src/card/question.ts
-var ParleyQuestion = class extends HTMLElement {
+var ParleyQuestion = class extends StoreElement {
   static observedAttributes = ["question-id"];
-  /** Where the bearer token comes from when the page has no store yet. */
-  getToken = () => null;
-  /** The surface that answers come from. */
-  via = "chat";
   #root;
-  #store = null;
+  #via = "chat";
   #leave = null;
   #phase = "form";
   #later = false;
@@ -2574,14 +2584,15 @@ var ParleyQuestion = class extends HTMLElement {
   get questionId() {
     return this.getAttribute("question-id") ?? "";
   }
-  get store() {
-    this.#store ??= sharedStore(this.getAttribute("base") ?? "", () => this.getToken());
-    return this.#store;
+  /** The surface that answers come from. */
+  get via() {
+    return this.#via;
   }
-  set store(store) {
-    this.#store = store;
+  set via(via) {
+    this.#via = via;
   }
   connectedCallback() {
+    this.takeEarlyProperties();
     const store = this.store;
     this.#draft = loadDraft(this.questionId);
     this.#later = remembered(this.questionId);
@@ -2613,6 +2624,12 @@ var ParleyQuestion = class extends HTMLElement {
     const call = this.store.call(question.call);
     return !call || call.state === "waiting" || call.state === "ready" || call.state === "blocked" || call.state === "sent" && call.held;
   }
+  // The person is on the site, and a server that holds its call waits for that.
+  get #siteWaits() {
+    const question = this.#question;
+    const call = question && this.store.call(question.call);
+    return question?.mode === "url" && question.state === "accepted" && call?.state === "sent" && canOpen(question);
+  }
   #render() {
     const question = this.#question;
     if (!question) {
@@ -2633,7 +2650,7 @@ var ParleyQuestion = class extends HTMLElement {
       this.#phase = "form";
       this.#form = null;
     }
-    const shape = JSON.stringify([{ ...question, version: 0 }, this.#phase, this.#later, this.#notice, this.#canTakeBack, this.#check, this.#opened]);
+    const shape = JSON.stringify([{ ...question, version: 0 }, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened]);
     if (shape === this.#shape) return;
     this.#shape = shape;
     const had = focused(this.#root) !== null;
@@ -2655,7 +2672,7 @@ var ParleyQuestion = class extends HTMLElement {
         el("p", { class: "eyebrow" }, t(question.mode === "url" ? "card.kind.url" : "card.kind.form"), count(question) ? [" · ", count(question)] : null),
         heading(question, this.#headingId),
         // Two cards of one server need two names.
-        el("span", { hidden: true, id: `${this.#headingId}-brief` }, brief(question))
+        el("span", { hidden: true, id: `${this.#headingId}-brief`, "aria-label": brief(question) })
       ),
       open && this.#later ? this.#folded() : [
         message(question),
@@ -2879,11 +2896,14 @@ var ParleyQuestion = class extends HTMLElement {
   // ---- the record
   #record(question) {
     const review = question.answer?.review ?? [];
-    const waits = question.mode === "url" && question.state === "accepted" && this.store.call(question.call)?.held;
+    const waits = this.#siteWaits;
     return [
       question.mode === "url" && question.url ? address(question) : null,
       el("div", { class: "outcome", "data-part": "outcome" }, el("p", null, outcome(question)), review.length > 0 ? rows(review, question.server) : null),
-      waits ? el("p", { class: "hint" }, rich("link.held.waits", { server: question.server })) : null,
+      waits ? [
+        el("p", { class: "hint" }, rich("link.held.waits", { server: question.server }), " ", t("link.nothing-opened")),
+        el("div", { class: "actions" }, this.#button("copy", t("link.copy"), () => void this.#copy(question.url?.href ?? "")))
+      ] : null,
       this.#canTakeBack ? el(
         "div",
         { class: "actions" },

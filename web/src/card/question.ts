@@ -4,10 +4,10 @@
 // the question open. The server decides whether an answer is right.
 
 import { el, fill, foreign, keepFocus, shadow, focused, uid, type Child } from '../lib/dom'
-import { Problem, sentence, type TokenSource } from '../lib/api'
+import { Problem, sentence } from '../lib/api'
 import { announce } from '../lib/announce'
 import { dropDraft, loadDraft, saveDraft } from '../lib/draft'
-import { sharedStore, type Store } from '../lib/store'
+import { StoreElement } from '../lib/element'
 import { rich, t } from '../lib/text'
 import { isOpen, type Action, type Check, type Input, type Question } from '../lib/wire'
 import { Form, stopNotice } from '../form/form'
@@ -19,16 +19,12 @@ import css from './question.css'
 
 type Phase = 'form' | 'review' | 'second-look'
 
-export class ParleyQuestion extends HTMLElement {
+export class ParleyQuestion extends StoreElement {
 	static readonly observedAttributes = ['question-id']
 
-	/** Where the bearer token comes from when the page has no store yet. */
-	getToken: TokenSource = () => null
-	/** The surface that answers come from. */
-	via: 'chat' | 'inbox' = 'chat'
 
 	readonly #root: ShadowRoot
-	#store: Store | null = null
+	#via: 'chat' | 'inbox' = 'chat'
 	#leave: (() => void) | null = null
 	#phase: Phase = 'form'
 	#later = false
@@ -54,16 +50,17 @@ export class ParleyQuestion extends HTMLElement {
 		return this.getAttribute('question-id') ?? ''
 	}
 
-	get store(): Store {
-		this.#store ??= sharedStore(this.getAttribute('base') ?? '', () => this.getToken())
-		return this.#store
+	/** The surface that answers come from. */
+	get via(): 'chat' | 'inbox' {
+		return this.#via
 	}
 
-	set store(store: Store) {
-		this.#store = store
+	set via(via: 'chat' | 'inbox') {
+		this.#via = via
 	}
 
 	connectedCallback(): void {
+		this.takeEarlyProperties()
 		const store = this.store
 		this.#draft = loadDraft(this.questionId)
 		this.#later = remembered(this.questionId)
@@ -101,6 +98,13 @@ export class ParleyQuestion extends HTMLElement {
 		return !call || call.state === 'waiting' || call.state === 'ready' || call.state === 'blocked' || call.state === 'sent' && call.held
 	}
 
+	// The person is on the site, and a server that holds its call waits for that.
+	get #siteWaits(): boolean {
+		const question = this.#question
+		const call = question && this.store.call(question.call)
+		return question?.mode === 'url' && question.state === 'accepted' && call?.state === 'sent' && canOpen(question)
+	}
+
 	#render(): void {
 		const question = this.#question
 		if (!question) {
@@ -124,7 +128,7 @@ export class ParleyQuestion extends HTMLElement {
 			this.#phase = 'form'
 			this.#form = null
 		}
-		const shape = JSON.stringify([{ ...question, version: 0 }, this.#phase, this.#later, this.#notice, this.#canTakeBack, this.#check, this.#opened])
+		const shape = JSON.stringify([{ ...question, version: 0 }, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened])
 		if (shape === this.#shape) return
 		this.#shape = shape
 		const had = focused(this.#root) !== null
@@ -144,7 +148,7 @@ export class ParleyQuestion extends HTMLElement {
 				el('p', { class: 'eyebrow' }, t(question.mode === 'url' ? 'card.kind.url' : 'card.kind.form'), count(question) ? [' · ', count(question)] : null),
 				heading(question, this.#headingId),
 				// Two cards of one server need two names.
-				el('span', { hidden: true, id: `${this.#headingId}-brief` }, brief(question))),
+				el('span', { hidden: true, id: `${this.#headingId}-brief`, 'aria-label': brief(question) })),
 			open && this.#later ? this.#folded() : [
 				message(question),
 				question.note ? el('p', { class: 'note', 'data-part': 'note' }, foreign('span', question.note)) : null,
@@ -342,11 +346,14 @@ export class ParleyQuestion extends HTMLElement {
 
 	#record(question: Question): Child {
 		const review = question.answer?.review ?? []
-		const waits = question.mode === 'url' && question.state === 'accepted' && this.store.call(question.call)?.held
+		const waits = this.#siteWaits
 		return [
 			question.mode === 'url' && question.url ? address(question) : null,
 			el('div', { class: 'outcome', 'data-part': 'outcome' }, el('p', null, outcome(question)), review.length > 0 ? rows(review, question.server) : null),
-			waits ? el('p', { class: 'hint' }, rich('link.held.waits', { server: question.server })) : null,
+			waits ? [
+				el('p', { class: 'hint' }, rich('link.held.waits', { server: question.server }), ' ', t('link.nothing-opened')),
+				el('div', { class: 'actions' }, this.#button('copy', t('link.copy'), () => void this.#copy(question.url?.href ?? ''))),
+			] : null,
 			this.#canTakeBack ? el('div', { class: 'actions' },
 				this.#button('take-back', t('action.take-back'), () => void this.#takeBack()),
 				el('p', { class: 'hint' }, rich('card.take-back', { server: question.server }))) : null,

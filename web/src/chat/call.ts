@@ -99,11 +99,11 @@ export class CallView {
 		if (can.decline_rest && open > 0) buttons.push(this.#button('decline-rest', t('call.decline-rest'), () => this.#post('decline-rest')))
 		if (can.stop && !can.resolve) buttons.push(this.#button('stop', t('call.stop'), () => this.#post('stop')))
 		if (can.run_again && call.state !== 'uncertain') buttons.push(this.#button('run-again', t('call.run-again'), () => this.#runAgain(), hasEnded(call) && call.state !== 'done' ? 'primary' : ''))
-		const tone = tones[call.state] ?? 'quiet'
+		const tone = open > 0 && !hasEnded(call) ? 'asks' : tones[call.state] ?? 'quiet'
 		return el('div', { class: `state ${tone}`, 'data-part': 'state', 'data-state': call.state },
 			el('p', { class: 'title' }, el('span', { class: 'mark', 'aria-hidden': 'true' }), el('strong', null, this.#title(call, open))),
 			// The answer above says more than "it has answered".
-			call.state === 'done' && call.result ? null : el('p', null, foreign('span', call.text || this.#sentence(call, open))),
+			call.state === 'done' && call.result ? null : el('p', null, foreign('span', this.#sentence(call, open))),
 			can.resolve ? this.#resolve(call) : null,
 			this.#notice ? el('p', { class: 'notice bad', role: 'alert' }, this.#notice) : null,
 			buttons.length > 0 ? el('div', { class: 'actions' }, buttons) : null,
@@ -117,7 +117,10 @@ export class CallView {
 		return has(key) ? rich(key, { server: call.server }) : call.state
 	}
 
+	// The server's sentence tells more than the state, except while the page has
+	// something to say about its own questions.
 	#sentence(call: Call, open: number): string {
+		if (call.text && open === 0) return call.text
 		const key = open > 0 && call.held ? 'why.held' : `why.${call.state}`
 		return has(key) ? t(key, { server: call.server, n: open }) : ''
 	}

@@ -2,8 +2,7 @@
 // time, and below them the picker for the next call.
 
 import { append, el, fill, keepFocus, shadow } from '../lib/dom'
-import type { TokenSource } from '../lib/api'
-import { sharedStore, type Store } from '../lib/store'
+import { StoreElement } from '../lib/element'
 import { t } from '../lib/text'
 import { CallView } from './call'
 import { Picker } from './picker'
@@ -11,14 +10,10 @@ import base from '../lib/base.css'
 import form from '../form/form.css'
 import css from './chat.css'
 
-export class ParleyChat extends HTMLElement {
+export class ParleyChat extends StoreElement {
 	static readonly observedAttributes = ['conversation-id']
 
-	/** Where the bearer token comes from when the page has no store yet. */
-	getToken: TokenSource = () => null
-
 	readonly #root: ShadowRoot
-	#store: Store | null = null
 	#leave: (() => void)[] = []
 	#calls = new Map<string, CallView>()
 	#picker: Picker | null = null
@@ -36,16 +31,8 @@ export class ParleyChat extends HTMLElement {
 		return this.getAttribute('conversation-id') ?? ''
 	}
 
-	get store(): Store {
-		this.#store ??= sharedStore(this.getAttribute('base') ?? '', () => this.getToken())
-		return this.#store
-	}
-
-	set store(store: Store) {
-		this.#store = store
-	}
-
 	connectedCallback(): void {
+		this.takeEarlyProperties()
 		const store = this.store
 		this.#picker = new Picker({
 			store, root: this.#root, conversation: () => this.conversationId,

@@ -3,19 +3,14 @@
 // record until the page is left, so that nothing vanishes under the reader.
 
 import { el, fill, shadow } from '../lib/dom'
-import type { TokenSource } from '../lib/api'
-import { sharedStore, type Store } from '../lib/store'
+import { StoreElement } from '../lib/element'
 import { rich, t } from '../lib/text'
 import type { ParleyQuestion } from '../card/question'
 import base from '../lib/base.css'
 import css from './chat.css'
 
-export class ParleyInbox extends HTMLElement {
-	/** Where the bearer token comes from when the page has no store yet. */
-	getToken: TokenSource = () => null
-
+export class ParleyInbox extends StoreElement {
 	readonly #root: ShadowRoot
-	#store: Store | null = null
 	#leave: (() => void) | null = null
 	readonly #items = new Map<string, HTMLElement>()
 	readonly #title = el('h1', { tabIndex: -1 })
@@ -27,16 +22,8 @@ export class ParleyInbox extends HTMLElement {
 		this.#root = shadow(this, base, css)
 	}
 
-	get store(): Store {
-		this.#store ??= sharedStore(this.getAttribute('base') ?? '', () => this.getToken())
-		return this.#store
-	}
-
-	set store(store: Store) {
-		this.#store = store
-	}
-
 	connectedCallback(): void {
+		this.takeEarlyProperties()
 		this.#leave = this.store.subscribe((change) => {
 			if (change.kind === 'question' || change.kind === 'snapshot') this.#render()
 		})

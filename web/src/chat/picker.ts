@@ -60,7 +60,7 @@ export class Picker {
 			fill(this.node, el('button', { type: 'button', id: 'another', 'data-action': 'another', on: { click: () => this.#unfold() } }, t('picker.another')))
 			return
 		}
-		fill(this.node, el('h2', { id: 'picker-title', tabIndex: -1 }, t(first ? 'picker.title' : 'picker.another')), this.#body(servers, tools))
+		fill(this.node, this.#tool ? null : el('h2', { id: 'picker-title', tabIndex: -1 }, t(first ? 'picker.title' : 'picker.another')), this.#body(servers, tools))
 		if (!this.#tool) this.#narrow()
 	}
 
@@ -188,7 +188,7 @@ export class Picker {
 				},
 			},
 		},
-		el('h3', { id: 'tool-heading', tabIndex: -1 }, bdi(tool.title || tool.name), ' ', el('span', { class: 'quiet' }, rich('picker.on', { server: this.#server }))),
+		el('h2', { id: 'tool-heading', tabIndex: -1 }, bdi(tool.title || tool.name), ' ', el('span', { class: 'quiet' }, rich('picker.on', { server: this.#server }))),
 		tool.description ? foreign('p', tool.description, 'about') : null,
 		this.#notice ? el('p', { class: 'notice bad', role: 'alert' }, this.#notice) : null,
 		tool.view.fields?.length ? null : el('p', { class: 'quiet' }, t('picker.no-arguments')),

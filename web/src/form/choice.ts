@@ -47,9 +47,9 @@ export class ChoiceControl implements Control {
 	#row(option: Option, name: string, setting: Setting): Row {
 		const id = uid('option')
 		const input = el('input', { type: this.#several ? 'checkbox' : 'radio', id, name, value: option.value, on: { change: setting.changed } })
-		const label = option.label || option.value
+		const label = option.label || option.value || t('choice.empty')
 		const shown: Child[] = [foreign('span', label)]
-		if (option.show_value && option.value !== label) shown.push(' ', el('code', { class: 'value', dir: 'auto' }, option.value || t('choice.empty')))
+		if (option.show_value && option.value !== label && option.value !== '') shown.push(' ', el('code', { class: 'value', dir: 'auto' }, option.value))
 		if (option.hint) shown.push(foreign('span', option.hint, 'option-hint'))
 		const node = el('div', { class: 'option' }, input, el('label', { for: id }, shown))
 		return { option, input, node, text: fold(`${label} ${option.value} ${option.hint ?? ''}`) }

@@ -115,7 +115,6 @@ function limitsOf(field: Field): string {
 		case 'choices': return itemLimits(field)
 		case 'uri': return t('limit.uri')
 		case 'json': return t('limit.json')
-		case 'text': return field.max_length ? t('limit.length', { n: field.max_length }) : ''
 		default: return ''
 	}
 }

@@ -202,6 +202,8 @@ export class ParleyApp extends HTMLElement {
 			this.#problem ? el('p', { class: 'notice bad', role: 'alert' }, this.#problem) : token() !== null ? el('p', { class: 'notice' }, t('signin.refused')) : null,
 			el('p', null, t('signin.text')),
 			el('pre', null, 'parley serve'),
+			el('p', null, t('signin.running')),
+			el('pre', null, 'parley address'),
 			el('p', null, t('signin.address'), ' ', el('code', { dir: 'ltr' }, `${location.origin}/#token=…`)),
 			el('p', { class: 'hint' }, t('signin.once')),
 			token() === null ? null : el('div', { class: 'actions' }, el('button', {
