@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/parley-mcp/parley/inbox"
@@ -30,6 +31,7 @@ type carriage struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	done   chan struct{}
+	ending atomic.Bool // this machine ended the call itself; its stream stays open until the server was told
 
 	// Set before the connection knows of the carriage.
 	conn  *connection
@@ -115,15 +117,12 @@ func (h *Host) carriage(id inbox.CallID) *carriage {
 	return h.running[id]
 }
 
-// recordTime bounds writing down what happened. Past the lease another
-// machine has judged the call already.
-const recordTime = 20 * time.Second
-
 // record writes down what happened. It outlives the carriage's own context,
 // and tries again if the store fails for a moment: an outcome that is not
-// written would turn into uncertainty.
+// written would turn into uncertainty. Past the lease another machine has
+// judged the call already.
 func (h *Host) record(what string, claim *inbox.Claim, f func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
+	ctx, cancel := context.WithTimeout(context.Background(), h.options.Lease)
 	defer cancel()
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
 		err := f(ctx)
@@ -318,6 +317,7 @@ func (c *carriage) keepClaim() {
 		// the end of the carriage: the claim is gone.
 		err := c.host.inbox.AwaitStop(c.ctx, c.claim)
 		switch {
+		case c.ending.Load():
 		case err == nil, errors.Is(err, inbox.ErrStopped):
 			c.cancel(errStopped)
 		case lost(err):
@@ -338,6 +338,8 @@ func (c *carriage) keepClaim() {
 		switch {
 		case err == nil:
 			good = time.Now()
+		case c.ending.Load():
+			return
 		case lost(err):
 			c.cancel(errLost)
 			return

@@ -191,6 +191,7 @@ func ctxCancelledByServer(_ context.Context, q *wiretap.Question) bool {
 // was delivered already, the call goes on until its reply or the end of the grace.
 func (c *carriage) interrupt(q *wiretap.Question) {
 	ended := false
+	c.ending.Store(true)
 	c.host.record("interrupt", c.claim, func(ctx context.Context) error {
 		_, err := c.host.inbox.Finish(ctx, c.claim, inbox.Outcome{
 			State: inbox.Interrupted, Reason: inbox.ReasonHostStopped,
@@ -201,11 +202,14 @@ func (c *carriage) interrupt(q *wiretap.Question) {
 	})
 	if ended {
 		c.overAfter(q)
+	} else {
+		c.ending.Store(false)
 	}
 }
 
 // giveUp ends a call whose server asks beyond all bounds.
 func (c *carriage) giveUp(q *wiretap.Question, reason string) {
+	c.ending.Store(true)
 	c.finish(inbox.Outcome{State: inbox.Failed, Reason: reason, Detail: explain(reason, c.name(), "")})
 	c.overAfter(q)
 }

@@ -113,7 +113,11 @@ func New(in *inbox.Inbox, servers []*Server, options *Options) (*Host, error) {
 		if !ok {
 			t = &http.Transport{Proxy: http.ProxyFromEnvironment}
 		}
-		h.http = t.Clone()
+		t = t.Clone()
+		// A request on a connection that the server closes at that moment is
+		// uncertain. Common servers close idle ones after five seconds: be first.
+		t.IdleConnTimeout = 3 * time.Second
+		h.http = t
 	}
 	for _, s := range servers {
 		if err := s.check(); err != nil {

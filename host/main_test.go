@@ -51,8 +51,9 @@ func eachBackend(t *testing.T, f func(t *testing.T, b *backend)) {
 // rig is one machine: an inbox and a host on a backend.
 type rig struct {
 	*host.Host
-	t  *testing.T
-	in *inbox.Inbox
+	t     *testing.T
+	in    *inbox.Inbox
+	store inbox.Store
 }
 
 type rigOptions struct {
@@ -85,13 +86,14 @@ func newRig(t *testing.T, b *backend, o *rigOptions, servers ...*host.Server) *r
 		o.host.Grace = 500 * time.Millisecond
 	}
 	o.host.Lease = o.inbox.Lease
-	in := inbox.New(b.open(t), b.ring, &o.inbox)
+	store := b.open(t)
+	in := inbox.New(store, b.ring, &o.inbox)
 	h, err := host.New(in, servers, &o.host)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
-	return &rig{Host: h, t: t, in: in}
+	return &rig{Host: h, t: t, in: in, store: store}
 }
 
 func (r *rig) start(server, tool, arguments string) *inbox.Call {
@@ -154,6 +156,14 @@ func (r *rig) open(call inbox.CallID) []*inbox.Question {
 		list[i], list[j] = list[j], list[i]
 	}
 	return list
+}
+
+// kill takes the store from a machine: whatever it still does, nobody hears of it.
+func (r *rig) kill() {
+	r.t.Helper()
+	if err := r.store.Close(); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // one expects exactly one open question.

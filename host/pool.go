@@ -95,6 +95,9 @@ func (p *pool) acquire(ctx context.Context, id inbox.CallID, eager bool) (*conne
 // failed counts a failed attempt; p.mu is held.
 func (p *pool) failed(err error) {
 	p.last = err
+	if errors.As(err, new(*signInError)) {
+		return // it answers well; what is missing is the person's to do
+	}
 	backoff := min(firstBackoff<<min(p.failures, 10), lastBackoff)
 	p.notTill = time.Now().Add(backoff)
 	p.failures++

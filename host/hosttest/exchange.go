@@ -83,11 +83,13 @@ type askings struct {
 
 func newAskings() *askings { return &askings{wait: map[string]chan json.RawMessage{}} }
 
-func (a *askings) expect(id string) chan json.RawMessage {
+func (a *askings) expect(ids ...string) chan json.RawMessage {
 	c := make(chan json.RawMessage, 4)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.wait[id] = c
+	for _, id := range ids {
+		a.wait[id] = c
+	}
 	return c
 }
 
@@ -157,9 +159,9 @@ func (x *Exchange) Elicit(params string) json.RawMessage {
 	return x.Request(fmt.Sprintf(`"ask-%d"`, x.asking.next.Add(1)), "elicitation/create", params)
 }
 
-// Expect registers for the answer to a request with the raw id that the script
-// will send itself, for scripts that do something between asking and waiting.
-func (x *Exchange) Expect(id string) <-chan json.RawMessage { return x.asking.expect(id) }
+// Expect registers for the answers to requests with these raw ids that the
+// script will send itself, for scripts that do something between asking and waiting.
+func (x *Exchange) Expect(ids ...string) <-chan json.RawMessage { return x.asking.expect(ids...) }
 
 // Await waits for an answer from Expect; nil if the connection ended first.
 func (x *Exchange) Await(answer <-chan json.RawMessage) json.RawMessage {
