@@ -13,3 +13,6 @@ func NewHeartbeat(w http.ResponseWriter) (http.ResponseWriter, func()) {
 	h := newHeartbeat(w, firstBeat)
 	return h, h.end
 }
+
+// SetVisitWait changes how long a modern round waits for a page.
+func (s *Server) SetVisitWait(wait time.Duration) { s.visitWait = wait }

@@ -26,15 +26,19 @@ func askClient(call context.Context, session *mcp.ServerSession, person Principa
 		// handler's context says when to give up.
 		ctx, stop := withValuesOf(ctx, call)
 		defer stop()
-		ctx = context.WithValue(ctx, schemaKey{}, q.schema)
+		params := q.params()
+		params.Meta = mcp.Meta{metaExpiresAt: q.expires.Format(time.RFC3339)}
+		if q.mode == URLMode {
+			// MCP 2025-11-25 elicitation, "URL Mode": the id is required.
+			params.ElicitationID = q.id
+		} else {
+			ctx = context.WithValue(ctx, schemaKey{}, q.schema)
+			params.RequestedSchema = nil
+		}
 		// Without a schema the SDK passes the answer on unjudged. It would
 		// check before it fills in defaults, and say only that something was
 		// wrong. exactSchema puts the schema back on the way out.
-		result, err := session.Elicit(ctx, &mcp.ElicitParams{
-			Meta:    mcp.Meta{metaExpiresAt: q.expires.Format(time.RFC3339)},
-			Mode:    string(FormMode),
-			Message: q.message,
-		})
+		result, err := session.Elicit(ctx, params)
 		if err != nil {
 			return response{}, err
 		}

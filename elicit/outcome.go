@@ -45,7 +45,7 @@ type Unanswered struct {
 	Reason  string  // for people and models; never holds a value of an answer
 
 	message string // the question's own text, for the results the kit writes
-	mode    string
+	mode    Mode
 	fields  []string // fields of the question, with titles, for clients that cannot ask
 	args    []string // fields that the tool also takes as an argument
 }

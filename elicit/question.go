@@ -25,6 +25,8 @@ const (
 type question struct {
 	key      string // the author's
 	message  string
+	mode     Mode
+	url, id  string // in URL mode
 	fields   []field
 	goType   reflect.Type  // struct that the answer goes into
 	lifetime time.Duration // zero: as long as the call
@@ -106,9 +108,9 @@ func newQuestion(key, message string, t reflect.Type, options []AskOption) (*que
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	q := &question{key: key, message: message, goType: t}
-	if strings.TrimSpace(message) == "" || !utf8.ValidString(message) {
-		return nil, fmt.Errorf("elicit: question %q: the message is empty or not UTF-8", key)
+	q := &question{key: key, message: message, mode: FormMode, goType: t}
+	if err := checkMessage(key, message); err != nil {
+		return nil, err
 	}
 	fields, err := fieldsOf(t)
 	if err != nil {
@@ -165,6 +167,13 @@ func (q *question) checkDefault(f field) error {
 	w.raw(f.name, f.fallback)
 	if errs := parsed.Check(w.close()); len(errs) > 0 {
 		return fmt.Errorf("elicit: question %q: the default of %q is not a value of the field", q.key, f.name)
+	}
+	return nil
+}
+
+func checkMessage(key, message string) error {
+	if strings.TrimSpace(message) == "" || !utf8.ValidString(message) {
+		return fmt.Errorf("elicit: question %q: the message is empty or not UTF-8", key)
 	}
 	return nil
 }

@@ -28,8 +28,8 @@ func (u *Unanswered) result() string {
 // instead tells what to do where the client cannot ask.
 func (u *Unanswered) instead() string {
 	text := fmt.Sprintf("This client cannot put the question %s to a person", u.quoted())
-	if u.mode != string(FormMode) {
-		return text + " (" + u.mode + " mode)."
+	if u.mode == URLMode {
+		return text + ", because it cannot open pages for them."
 	}
 	var pass []string
 	for _, field := range u.fields {

@@ -24,14 +24,22 @@ const neverShown = 50 * time.Millisecond
 // asked is a question ready for the wire.
 type asked struct {
 	wire    string
+	mode    Mode
 	message string
-	schema  json.RawMessage
+	schema  json.RawMessage // in form mode
+	url     string          // in URL mode
+	id      string          // in URL mode: elicitationId of 2025-11-25
 	expires time.Time
+	again   bool // a page that was opened and is not finished: no new round
 }
 
 // params writes the question for a modern client.
 func (q *asked) params() *mcp.ElicitParams {
-	return &mcp.ElicitParams{Mode: string(FormMode), Message: q.message, RequestedSchema: q.schema}
+	params := &mcp.ElicitParams{Mode: string(q.mode), Message: q.message, URL: q.url}
+	if q.mode == FormMode {
+		params.RequestedSchema = q.schema
+	}
+	return params
 }
 
 // response is a result of elicitation/create as it came in.
@@ -56,6 +64,7 @@ type run struct {
 	inputs         []string // names of the arguments that it takes
 	back           backend
 	progress       func(ctx context.Context, done, total float64, message string)
+	finished       func(ctx context.Context, elicitationID string) // legacy: a page is done
 
 	mu      sync.Mutex // guards what follows
 	cont    continuation
@@ -184,8 +193,13 @@ func (r *run) resolve(q *question) (verdict, *asked) {
 	} else if r.changed(q) {
 		notice = "\n\n(This question has changed since it was last answered.)"
 	}
-	if !r.modes.has(FormMode) {
-		return r.unanswered(q, Unanswerable, "this client cannot show a form to a person"), nil
+	return r.pose(q, notice, false)
+}
+
+// pose makes a new asking of the question. r.mu is held.
+func (r *run) pose(q *question, notice string, again bool) (verdict, *asked) {
+	if !r.modes.has(q.mode) {
+		return r.unanswered(q, Unanswerable, "this client cannot show it to a person"), nil
 	}
 	out, err := r.prepare(q, notice)
 	if err != nil {
@@ -195,6 +209,7 @@ func (r *run) resolve(q *question) (verdict, *asked) {
 		}
 		return verdict{err: err}, nil
 	}
+	out.again = again
 	if r.back != nil {
 		return verdict{}, out
 	}
@@ -221,6 +236,12 @@ func (r *run) settle(q *question, a answer) (v verdict, wrong string) {
 	}
 	switch a.Action {
 	case "accept":
+		if q.mode == URLMode {
+			// MCP elicitation, "Response Actions": no content. It means that
+			// the person agreed to go there, not that they are done.
+			r.countWrong(q.key, 0)
+			return verdict{outcome: Accepted}, ""
+		}
 		var members map[string]json.RawMessage
 		if a.Lossy {
 			wrong = "it holds a number that is too large to be read exactly"
@@ -263,7 +284,7 @@ func (r *run) countWrong(key string, n int) {
 func (r *run) prepare(q *question, notice string) (*asked, error) {
 	limits := r.server.limits
 	schema := q.full
-	if r.revision != rev20260728 {
+	if r.revision != rev20260728 && q.mode == FormMode {
 		var err error
 		if schema, err = writeSchema(q.fields, r.revision); err != nil {
 			return nil, r.unanswered(q, Unanswerable, err.Error()).err
@@ -285,6 +306,9 @@ func (r *run) prepare(q *question, notice string) (*asked, error) {
 	}
 	return &asked{
 		wire:    r.cont.ask(q.key),
+		mode:    q.mode,
+		url:     q.url,
+		id:      q.id,
 		message: q.message + notice,
 		schema:  schema,
 		expires: now.Add(lifetime).UTC(),
@@ -297,7 +321,7 @@ func (r *run) unanswered(q *question, outcome Outcome, reason string) verdict {
 		Outcome: outcome,
 		Reason:  reason,
 		message: q.message,
-		mode:    string(FormMode),
+		mode:    q.mode,
 		fields:  q.needs(),
 		args:    r.inputs,
 	}}

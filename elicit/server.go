@@ -57,6 +57,7 @@ type Server struct {
 	audience  string
 	principal func(context.Context, *mcp.RequestExtra) (Principal, error)
 	lifetime  time.Duration
+	visitWait time.Duration
 	limits    Limits
 	log       *slog.Logger
 	now       func() time.Time
@@ -86,6 +87,7 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 		limits:    options.Limits.withDefaults(),
 		log:       options.Logger,
 		now:       time.Now,
+		visitWait: visitWait,
 		shared:    options.Keyset != nil || options.KeysFile != "",
 		known:     make(map[string]bool),
 	}

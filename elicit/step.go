@@ -44,7 +44,9 @@ func (r *run) step(ctx context.Context, handler func(context.Context, *Call) err
 	// that swallows the error must not get on as if there were an answer.
 	if len(r.waiting) > 0 {
 		next := r.cont
-		next.Round++
+		if slices.ContainsFunc(r.waiting, func(q *asked) bool { return !q.again }) {
+			next.Round++
+		}
 		if limit := r.server.limits.Rounds; next.Round > limit {
 			return failed{&LimitError{Limit: "rounds", Max: limit}}
 		}
@@ -124,6 +126,12 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 			return nil, errRequestState()
 		}
 		r.back = askClient(ctx, in.session, principal)
+		r.finished = func(ctx context.Context, id string) {
+			_ = in.session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id})
+		}
+		if r.revision == rev20250618 {
+			r.modes.url = false // whatever the client says: the revision has no URL mode
+		}
 	}
 	if r.cont.Call == "" {
 		r.cont.Call = rand.Text()

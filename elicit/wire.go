@@ -44,7 +44,7 @@ func errParams(message string) *jsonrpc.Error {
 // errCapability is MCP 2026-07-28's MissingRequiredClientCapabilitiesError.
 func errCapability(u *Unanswered) *jsonrpc.Error {
 	capability, err := json.Marshal(map[string]any{
-		"requiredCapabilities": map[string]any{"elicitation": map[string]any{u.mode: struct{}{}}},
+		"requiredCapabilities": map[string]any{"elicitation": map[Mode]any{u.mode: struct{}{}}},
 	})
 	if err != nil {
 		panic(err) // strings only

@@ -218,12 +218,13 @@ func newQuestion(key string, params json.RawMessage) (Question, error) {
 	var body struct {
 		Mode    string          `json:"mode"`
 		Message string          `json:"message"`
+		URL     string          `json:"url"`
 		Schema  json.RawMessage `json:"requestedSchema"`
 	}
 	if err := json.Unmarshal(params, &body); err != nil {
 		return Question{}, fmt.Errorf("elicittest: reading a question: %w", err)
 	}
-	q.Mode, q.Message, q.Schema = body.Mode, body.Message, body.Schema
+	q.Mode, q.Message, q.URL, q.Schema = body.Mode, body.Message, body.URL, body.Schema
 	if q.Mode == "" {
 		q.Mode = "form"
 	}

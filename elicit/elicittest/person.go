@@ -15,7 +15,8 @@ type Question struct {
 	Key     string          // the key on the wire; empty before 2026-07-28
 	Mode    string          // "form" or "url"
 	Message string          // what the person reads
-	Schema  json.RawMessage // requestedSchema, byte by byte
+	URL     string          // in URL mode
+	Schema  json.RawMessage // in form mode: requestedSchema, byte by byte
 	Params  json.RawMessage // all of the request's params
 }
 
