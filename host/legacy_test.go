@@ -343,3 +343,8 @@ func (r *rig) settled(q *inbox.Question) {
 		}
 	}
 }
+
+func (r *rig) declineAll(ctx context.Context, id inbox.CallID) error {
+	_, err := r.in.DeclineRest(ctx, ada, id, "test")
+	return err
+}

@@ -12,13 +12,9 @@ func digestOf(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// programs are the scripts that this test binary plays when it is run as a server.
-var programs = map[string]*hosttest.Script{
-	"legacy": {Revision: "2025-11-25", Tools: legacyTools},
-	"silent": {Revision: "2025-11-25", Tools: legacyTools, SilentDiscover: true},
-	"chatty": {Revision: "2025-11-25", Tools: legacyTools, AtStart: func(p *hosttest.Pipe) {
-		p.Raw("starting up\n\n{\"not\": \"json-rpc\"}\n[1,2]\n")
-	}},
-}
-
-var otherPrograms = map[string]func() error{}
+// programs are the scripts, and otherPrograms the servers, that this test
+// binary plays when it is run as a program. Test files add theirs.
+var (
+	programs      = map[string]*hosttest.Script{}
+	otherPrograms = map[string]func() error{}
+)

@@ -50,7 +50,7 @@ func (s *Script) modern() bool { return s.revision() >= "2026-07-28" }
 // what they are told to the wire, sensible or not; they may be called from one
 // goroutine at a time.
 type Exchange struct {
-	Context   context.Context
+	Context   context.Context // ends when the client cancels the call, or its connection ends
 	ID        json.RawMessage // of the request
 	Params    json.RawMessage
 	Arguments json.RawMessage

@@ -73,6 +73,7 @@ func play(script *Script) {
 		script.AtStart(out)
 	}
 	counts, lists := map[string]int{}, 0
+	calls := map[string]context.CancelFunc{} // by the raw id
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 8<<20)
 	for in.Scan() {
@@ -84,11 +85,20 @@ func play(script *Script) {
 		switch {
 		case m.Method == "":
 			asking.answered(string(m.ID), line)
+		case m.Method == "notifications/cancelled":
+			var p struct {
+				RequestID json.RawMessage `json:"requestId"`
+			}
+			if json.Unmarshal(m.Params, &p) == nil && calls[string(p.RequestID)] != nil {
+				calls[string(p.RequestID)]()
+			}
 		case len(m.ID) == 0:
 		case m.Method == "server/discover" && script.SilentDiscover && !script.modern():
 		case m.Method == "tools/call":
 			name := toolName(m.Params)
-			x := script.exchange(ctx, m, counts[name], out, asking)
+			callCtx, cancel := context.WithCancel(ctx)
+			calls[string(m.ID)] = cancel
+			x := script.exchange(callCtx, m, counts[name], out, asking)
 			counts[name]++
 			if tool := script.Tools[name]; tool != nil {
 				go tool(x)
