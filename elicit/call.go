@@ -10,7 +10,7 @@ import (
 
 // Call is one call of a tool, or one request of a prompt or resource, over all
 // its rounds. It is safe for concurrent
-// use. It is valid until the handler returns.
+// use until the handler returns; after that asking is an error.
 type Call struct{ run *run }
 
 // Request is the request as the client sent it. It is a copy.
@@ -47,6 +47,9 @@ func (c *Call) IdempotencyKey() string { return c.run.idempotencyKey }
 func (c *Call) Content(blocks ...mcp.Content) {
 	c.run.mu.Lock()
 	defer c.run.mu.Unlock()
+	if c.run.over {
+		return
+	}
 	c.run.content = append(c.run.content, blocks...)
 }
 

@@ -62,6 +62,7 @@
 //	             format=         email, uri, date or date-time
 //	             options=        choices: value:Title|value:Title
 //	             optional        no answer leaves the zero value
+//	             notsecret       it looks like a secret to the kit, and is none
 //	             -               not part of the form
 //
 // A named string type with a method Options() []Option is a choice too, and
@@ -69,7 +70,7 @@
 // revision lacks falls back, as for clients of 2025-06-18, where
 // several choices become one yes-or-no field each. A form that asks for a
 // password, a key or a card number is an error: that belongs on a page of your
-// own, never in a form.
+// own, to which [Visit] sends the person, never in a form.
 //
 // # What can go wrong
 //

@@ -50,6 +50,7 @@ type field struct {
 	fallback             json.RawMessage // the default
 	options              []Option
 	list                 bool // the Go field is a slice
+	notSecret            bool // the author says that it only looks like one
 }
 
 var (
@@ -187,12 +188,14 @@ func (f *field) readTag(tag string) error {
 		if key == "" {
 			continue
 		}
-		if hasValue == (key == "optional") {
-			return fmt.Errorf("%q: want key=value, or optional", key)
+		if hasValue == (key == "optional" || key == "notsecret") {
+			return fmt.Errorf("%q: want key=value, or optional or notsecret", key)
 		}
 		switch key {
 		case "optional":
 			f.required = false
+		case "notsecret":
+			f.notSecret = true
 		case "min", "max":
 			if err := f.setBound(key, value); err != nil {
 				return err

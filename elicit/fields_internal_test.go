@@ -46,6 +46,7 @@ type everything struct {
 	NoTag   string
 	Skipped func() `elicit:"-"`
 	Dropped string `json:"-"`
+	Pin     string `json:"pin" title:"Pin on the map" elicit:"notsecret"`
 }
 
 // TestSchemas shows the exact bytes of one form in each revision.

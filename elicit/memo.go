@@ -70,6 +70,9 @@ func (r *run) remembered(key string, maxAge time.Duration) (json.RawMessage, boo
 func (r *run) remember(key string, raw json.RawMessage) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return errOver
+	}
 	size := len(raw)
 	for other, m := range r.cont.Memos {
 		if other != key {

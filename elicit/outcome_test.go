@@ -587,3 +587,33 @@ func (b *lockedBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.buf.String()
 }
+
+// TestOutlived keeps a goroutine running after its handler: it gets an error,
+// and does not disturb the state that goes to the client.
+func TestOutlived(t *testing.T) {
+	t.Parallel()
+	inEach(t, nil, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+		returned := make(chan struct{})
+		failures := make(chan error, 2)
+		elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+			go func() {
+				<-returned
+				_, err := elicit.Confirm(context.WithoutCancel(ctx), call, "sure", "Sure?")
+				failures <- err
+				_, err = elicit.Memo(context.WithoutCancel(ctx), call, "m", time.Hour, func(context.Context) (int, error) { return 1, nil })
+				failures <- err
+			}()
+			return none{}, nil
+		})
+		client := elicittest.Connect(t, handler, revision, elicittest.Script(t), nil)
+		if _, err := client.Call(t.Context(), "ask", none{}); err != nil {
+			t.Fatal(err)
+		}
+		close(returned)
+		for range 2 {
+			if err := <-failures; err == nil || errors.Is(err, elicit.ErrPending) {
+				t.Errorf("error %v", err)
+			}
+		}
+	})
+}

@@ -140,9 +140,9 @@ func newQuestion(key, message string, t reflect.Type, options []AskOption) (*que
 	}
 	// MCP 2026-07-28 elicitation, "Form Mode Security": servers MUST NOT
 	// request passwords, API keys and the like in a form.
-	for _, f := range q.schema.Fields() {
-		if form.LooksSecret(&f) {
-			return nil, fmt.Errorf("elicit: question %q: field %q asks for a secret, which must not pass a form: ask on a page of your own, in URL mode", key, f.Name)
+	for _, f := range q.fields {
+		if seen, ok := q.schema.Field(f.name); ok && !f.notSecret && form.LooksSecret(&seen) {
+			return nil, fmt.Errorf("elicit: question %q: field %q asks for a secret, which must not pass a form: ask for it on a page of your own, in URL mode", key, f.name)
 		}
 	}
 	q.digest = digest([]byte(FormMode), []byte(message), q.full)

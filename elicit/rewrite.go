@@ -37,8 +37,9 @@ func (m message) version() string {
 // SDK decodes numbers in them as floats, and refuses the whole request if one
 // entry has an unknown shape. The exact bytes go on as a string in _meta.
 //
-// It returns the text unchanged unless there is an answer in it: in a retry of
-// something that was added here, or in a response to elicitation/create.
+// It returns the text unchanged unless there is an answer in it, in a retry of
+// something that was added here or in a response to elicitation/create, or the
+// handshake is to be mended.
 //
 // from says who sent the message, and goes along with a response.
 func (s *Server) rewrite(text []byte, m message, from string) []byte {
@@ -46,6 +47,8 @@ func (s *Server) rewrite(text []byte, m message, from string) []byte {
 	switch {
 	case m.canAsk():
 		changed = s.rewriteRetry(m)
+	case m.method == "initialize":
+		changed = rewriteInitialize(m)
 	case m.isResponse():
 		changed = rewriteResult(m, from)
 	}
@@ -57,6 +60,19 @@ func (s *Server) rewrite(text []byte, m message, from string) []byte {
 		return text
 	}
 	return rewritten
+}
+
+// rewriteInitialize takes a legacy handshake that names a modern revision back
+// to the newest one that has this handshake. The SDK answers with that anyway,
+// but goes on as if the client were modern.
+func rewriteInitialize(m message) bool {
+	var params map[string]json.RawMessage
+	var version string
+	if json.Unmarshal(m.fields["params"], &params) != nil ||
+		json.Unmarshal(params["protocolVersion"], &version) != nil || version < modernRevision {
+		return false
+	}
+	return put(params, "protocolVersion", "2025-11-25") && put(m.fields, "params", params)
 }
 
 func (s *Server) rewriteRetry(m message) bool {

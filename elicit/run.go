@@ -72,7 +72,11 @@ type run struct {
 	waiting []*asked        // new questions of this run
 	content []mcp.Content
 	locks   map[string]*sync.Mutex
+	over    bool // the handler has returned; cont is the client's now
 }
+
+// errOver is what a goroutine gets that outlives its handler.
+var errOver = errors.New("elicit: the handler of this call has returned")
 
 // verdict is what asking came to: a value, or an error.
 type verdict struct {
@@ -87,6 +91,13 @@ type verdict struct {
 func (r *run) ask(ctx context.Context, questions []*question) []verdict {
 	verdicts := make([]verdict, len(questions))
 	r.mu.Lock()
+	if r.over {
+		defer r.mu.Unlock()
+		for i := range verdicts {
+			verdicts[i].err = errOver
+		}
+		return verdicts
+	}
 	if r.back == nil {
 		defer r.mu.Unlock()
 		if len(r.waiting) > 0 {
@@ -111,6 +122,10 @@ func (r *run) askBack(ctx context.Context, q *question) verdict {
 	defer r.lock("question " + q.key)()
 	for {
 		r.mu.Lock()
+		if r.over {
+			r.mu.Unlock()
+			return verdict{err: errOver}
+		}
 		v, out := r.resolve(q)
 		r.mu.Unlock()
 		if out == nil {
@@ -328,10 +343,13 @@ func (r *run) unanswered(q *question, outcome Outcome, reason string) verdict {
 }
 
 // pendingError returns the error for everything that comes after a pending
-// question, or nil.
+// question or the end of the handler, or nil.
 func (r *run) pendingError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return errOver
+	}
 	if len(r.waiting) == 0 {
 		return nil
 	}

@@ -179,3 +179,33 @@ func TestServeKeys(t *testing.T) { // not parallel: it changes the environment
 	})
 	pipes(t, server)
 }
+
+// TestHandshakeOfTheFuture asks a client whose legacy handshake names a
+// revision that does not have it. The SDK settles on 2025-11-25 with it, and
+// then takes it for a modern client.
+func TestHandshakeOfTheFuture(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []string{modern, "2027-01-01"} {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			server, _ := newServer(t, nil)
+			elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+				_, err := elicit.Confirm(ctx, call, "sure", "Sure?")
+				return none{}, err
+			})
+			in, out := pipes(t, server)
+			lines := bufio.NewReader(out)
+			for _, exchange := range []struct{ send, want string }{
+				{strings.NewReplacer("2025-11-25", revision, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`).Replace(initialize), `"protocolVersion":"2025-11-25"`},
+				{askHeadless, `"method":"elicitation/create"`},
+			} {
+				if _, err := io.WriteString(in, exchange.send+"\n"); err != nil {
+					t.Fatal(err)
+				}
+				if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, exchange.want) {
+					t.Errorf("got %q, %v, want %s", line, err, exchange.want)
+				}
+			}
+		})
+	}
+}

@@ -40,6 +40,7 @@ func (r *run) step(ctx context.Context, handler func(context.Context, *Call) err
 	err := r.protect(ctx, handler)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.over = true
 	// A pending question wins over whatever the handler returned: a handler
 	// that swallows the error must not get on as if there were an answer.
 	if len(r.waiting) > 0 {
@@ -88,12 +89,12 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 	}
 	principal, err := s.principal(ctx, in.extra)
 	if err != nil {
-		s.log.Warn("no principal for a request", "method", in.method, "name", in.name, "error", err)
+		s.log.Warn("no principal for a request", "method", in.method, "error", err)
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the person behind this request could not be verified"}
 	}
 	r := &run{
 		server: s,
-		log:    s.log.With("method", in.method, "name", in.name),
+		log:    s.log.With("method", in.method),
 		request: Request{
 			Method:    in.method,
 			Name:      in.name,
@@ -111,6 +112,9 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 		inputs:   in.inputs,
 		progress: in.progress(),
 		used:     make(map[string]bool),
+	}
+	if in.method != methodResource { // a URI may hold anything
+		r.log = r.log.With("name", in.name)
 	}
 	if in.client != nil {
 		r.request.ClientName, r.request.ClientVersion = in.client.Name, in.client.Version

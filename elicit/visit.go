@@ -72,6 +72,9 @@ func Visit(ctx context.Context, call *Call, key, message, address string, done f
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return errOver
+	}
 	r.cont.forget(q.key, q.digest)
 	v, _ := r.pose(q, "", true)
 	return v.err
