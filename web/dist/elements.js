@@ -96,6 +96,10 @@ var ids = 0;
 function uid(prefix2) {
   return `${prefix2}-${++ids}`;
 }
+function randomId(bytes) {
+  const raw = crypto.getRandomValues(new Uint8Array(bytes));
+  return btoa(String.fromCharCode(...raw)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
 
 // src/lib/json.ts
 var exact = JSON;
@@ -136,6 +140,7 @@ var en = {
   "signin.once": "Each address signs in once. After that this browser stays signed in, also when Parley is started again.",
   "signin.refused": "Parley does not accept this browser’s sign-in any more. Open a new address to sign in again.",
   "signin.forget": "Forget the old sign-in",
+  "page.skip": "Skip to the conversation",
   "page.side": "Conversations and servers",
   "page.menu": "Menu",
   "page.new": "New conversation",
@@ -354,6 +359,7 @@ var en = {
   "link.note": "Note:",
   "link.differs": "This browser reads the address in another way than Parley does.",
   "link.never": "Parley does not open this address. You can decline the request or cancel it.",
+  "link.insecure": "This page was not loaded over a secure connection, so it does not open websites. Use Parley over https, or at 127.0.0.1.",
   "link.open": "Open {site} in a new tab",
   "link.open-anyway": "Open {site} anyway",
   "link.again": "Open again",
@@ -902,12 +908,18 @@ function result(value, server) {
   const structured = value["structuredContent"];
   if (content.length === 0 && structured === void 0) blocks.push(el("p", { class: "quiet" }, rich("result.empty", { server })));
   const repeated = structured !== void 0 && content.some((item) => isRow(item) && item["type"] === "text" && sameJSON(item["text"], structured));
-  if (structured !== void 0 && !repeated) blocks.push(details("result.structured", pretty(structured), content.length === 0));
-  blocks.push(details("result.raw", pretty(value), false));
+  if (structured !== void 0 && !repeated) blocks.push(details("result.structured", structured, content.length === 0));
+  blocks.push(details("result.raw", value, false));
   return blocks;
 }
-function details(key, text2, open) {
-  return el("details", { open, class: "json", "data-part": key }, el("summary", null, t(key)), el("pre", { dir: "ltr", tabIndex: 0 }, text2));
+function details(key, value, open) {
+  const pre = el("pre", { dir: "ltr", tabIndex: 0 });
+  const write = () => {
+    if (node.open && pre.textContent === "") pre.textContent = pretty(value);
+  };
+  const node = el("details", { open, class: "json", "data-part": key, on: { toggle: write } }, el("summary", null, t(key)), pre);
+  write();
+  return node;
 }
 function contentBlock(item) {
   if (!isRow(item)) return null;
@@ -1103,13 +1115,13 @@ var CallView = class {
         "div",
         { class: "bubble answer" },
         el("p", { class: "verdict bad" }, rich("result.protocol", { server: call.server })),
-        foreign("p", call.error.message),
-        el("p", { class: "quiet" }, t("result.code", { code: String(call.error.code) }))
+        foreign("p", String(call.error.message ?? "")),
+        el("p", { class: "quiet" }, t("result.code", { code: String(call.error.code ?? "?") }))
       );
     }
     if (call.result === null || call.result === void 0) return null;
     const shown = result(call.result, call.server);
-    if (shown.length === 0) return el("div", { class: "bubble answer" }, details("result.raw", pretty(call.result), true));
+    if (shown.length === 0) return el("div", { class: "bubble answer" }, details("result.raw", call.result, true));
     return el(
       "section",
       { class: "bubble answer", "data-part": "result", "aria-label": t("result.title", { server: call.server }) },
@@ -1144,7 +1156,7 @@ var CallView = class {
   }
   // The same press sent again after a lost reply is the same request.
   #key(what) {
-    const key = this.#keys.get(what) ?? crypto.randomUUID();
+    const key = this.#keys.get(what) ?? randomId(16);
     this.#keys.set(what, key);
     return key;
   }
@@ -2059,7 +2071,7 @@ var Picker = class {
   }
   #serverChoice(servers) {
     return el("fieldset", { class: "servers" }, el("legend", null, t("picker.server")), el("div", { class: "segments" }, servers.map((server) => {
-      const id = `server-${server.id}`;
+      const id = `server-${encodeURIComponent(server.id)}`;
       return el(
         "div",
         { class: "segment" },
@@ -2113,7 +2125,7 @@ var Picker = class {
       tools.tools.length > 5 ? el("div", { class: "field" }, el("label", { class: "label", for: box.id }, t("picker.find")), box) : null,
       el("ul", { class: "tools", role: "list", "aria-label": t("picker.tools", { server: this.#server }) }, tools.tools.map((tool) => {
         const titled = tool.title !== "" && tool.title !== tool.name;
-        const id = `tool-${tool.name}`;
+        const id = toolId(tool);
         return el(
           "li",
           { "data-tool": tool.name },
@@ -2148,7 +2160,7 @@ var Picker = class {
     this.#notice = "";
     this.#form = tool ? new Form({ view: tool.view, server: "" }) : null;
     this.#redraw();
-    const target = tool ? this.node.querySelector("#tool-heading") : this.node.querySelector(`#${CSS.escape(`tool-${before?.name ?? ""}`)}`);
+    const target = tool ? this.node.querySelector("#tool-heading") : this.node.querySelector(`#${CSS.escape(before ? toolId(before) : "")}`);
     target?.focus();
   }
   #arguments(tool) {
@@ -2188,7 +2200,7 @@ var Picker = class {
     if (own.length > 0) return form.fail(own);
     const body = { conversation: this.#options.conversation(), server: this.#server, tool: tool.name, input: form.input() };
     const payload = JSON.stringify(body);
-    if (this.#attempt.payload !== payload) this.#attempt = { payload, key: crypto.randomUUID() };
+    if (this.#attempt.payload !== payload) this.#attempt = { payload, key: randomId(16) };
     this.#busy = true;
     this.#notice = "";
     form.clear();
@@ -2213,6 +2225,9 @@ var Picker = class {
     }
   }
 };
+function toolId(tool) {
+  return `tool-${encodeURIComponent(tool.name)}`;
+}
 
 // src/lib/base.css
 var base_default = '/* What all roots share: tokens, text, buttons, inputs. Integrators set --parley-*. */\n:host {\n	--_ink: var(--parley-ink, light-dark(#1b2026, #e7e9ec));\n	--_quiet: var(--parley-quiet, light-dark(#56606b, #a3acb5));\n	--_paper: var(--parley-paper, light-dark(#ffffff, #1b1f24));\n	--_ground: var(--parley-ground, light-dark(#f6f6f3, #121518));\n	--_line: var(--parley-line, light-dark(#d9dbde, #373e46));\n	--_edge: var(--parley-edge, light-dark(#7b858f, #7f8a95));\n	--_accent: var(--parley-accent, light-dark(#0a5f73, #6fc7da));\n	--_on-accent: var(--parley-on-accent, light-dark(#ffffff, #06222a));\n	--_tint: var(--parley-tint, light-dark(#e8f1f3, #1d2c31));\n	--_ask: var(--parley-ask, light-dark(#8a5a00, #e5b656));\n	--_ask-tint: var(--parley-ask-tint, light-dark(#fdf8ec, #221e15));\n	--_bad: var(--parley-bad, light-dark(#b0231b, #ff948a));\n	--_bad-tint: var(--parley-bad-tint, light-dark(#fdf1f0, #2b1a19));\n	--_good: var(--parley-good, light-dark(#1b6e3c, #7ad3a0));\n	--_radius: var(--parley-radius, 10px);\n	--_mono: ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace;\n	display: block;\n	color: var(--_ink);\n	font-family: var(--parley-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif);\n	font-size: 1rem;\n	line-height: 1.5;\n}\n:host([hidden]), [hidden] { display: none !important }\n*, ::before, ::after { box-sizing: border-box }\nh1, h2, h3, h4, p, ul, dl, dd, fieldset, pre, figure { margin: 0; padding: 0; border: 0 }\nfieldset { min-inline-size: 0 }\nh1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em }\nh2 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600 }\nh3 { font-size: 1.125rem; line-height: 1.35; font-weight: 650 }\nh4 { font-size: 1rem; line-height: 1.4; font-weight: 650 }\np, li, dt, dd, label, legend, code, pre, summary, h1, h2, h3, h4, button, .foreign { overflow-wrap: anywhere }\n.foreign { white-space: pre-wrap; unicode-bidi: isolate }\n.quiet, .hint, .time { color: var(--_quiet) }\n.hint, .time { font-size: .9375rem }\n/* A status that says nothing takes no room, and stays where screen readers found it. */\n[role="status"]:empty { position: absolute }\n.eyebrow { font-size: .8125rem; font-weight: 600; letter-spacing: .02em; color: var(--_quiet) }\n.away {\n	position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden;\n	clip-path: inset(50%); white-space: nowrap;\n}\na { color: var(--_accent); text-underline-offset: .15em }\ncode, pre, .code { font-family: var(--_mono); font-size: .875em }\ncode.value { color: var(--_quiet) }\npre {\n	white-space: pre-wrap; padding: .75rem; border: 1px solid var(--_line); border-radius: 6px;\n	background: var(--_ground); max-block-size: 24rem; overflow: auto;\n}\n\nbutton, a.button {\n	font: inherit; font-weight: 550; color: var(--_ink); background: var(--_paper); text-decoration: none; text-align: center;\n	border: 1px solid var(--_edge); border-radius: 7px; padding: .4375rem .875rem; min-block-size: 2.5rem; cursor: pointer;\n}\nbutton:hover, a.button:hover { border-color: var(--_ink); background: var(--_ground) }\nbutton.primary { color: var(--_on-accent); background: var(--_accent); border-color: var(--_accent) }\nbutton.primary:hover { background: color-mix(in oklab, var(--_accent) 86%, var(--_ink)) }\nbutton[aria-disabled="true"] { opacity: .65; cursor: progress }\nbutton.link {\n	font-weight: inherit; color: var(--_accent); background: none; border: 0; padding: 0; min-block-size: 1.5rem;\n	text-decoration: underline; text-underline-offset: .15em; text-align: start;\n}\n:focus-visible { outline: 3px solid var(--_accent); outline-offset: 2px; border-radius: 4px }\n[tabindex="-1"]:focus-visible { outline-offset: 4px }\n.actions { display: flex; flex-wrap: wrap; gap: .625rem; align-items: center }\n\ninput[type="text"], input[type="search"], textarea, select {\n	font: inherit; color: var(--_ink); background: var(--_paper); border: 1px solid var(--_edge); border-radius: 6px;\n	padding: .4375rem .625rem; inline-size: 100%; min-block-size: 2.5rem;\n}\ntextarea { resize: vertical; display: block }\ntextarea.code { font-family: var(--_mono); font-size: .875rem }\ninput[type="radio"], input[type="checkbox"] { inline-size: 1.25rem; block-size: 1.25rem; margin: 0; accent-color: var(--_accent); flex: none }\n\n.notice, .warning, .note {\n	padding: .625rem .875rem; border-radius: 6px; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); background: var(--_paper);\n}\n.notice.bad, .warning { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.rows { display: grid; gap: .5rem }\n.rows > div { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: .125rem 1rem }\n.rows dt { color: var(--_quiet) }\n.rows .from { display: block; font-size: .875rem; color: var(--_quiet); font-style: italic }\n@media (max-width: 30rem) {\n	.rows > div { grid-template-columns: 1fr }\n}\ndetails > summary { cursor: pointer; min-block-size: 1.5rem; inline-size: fit-content }\ndetails[open] > summary { margin-block-end: .5rem }\n@media (forced-colors: active) {\n	button.primary { forced-color-adjust: none; color: HighlightText; background: Highlight; border-color: Highlight }\n	.notice, .warning, .note { border-inline-start-color: CanvasText }\n}\n';
@@ -2810,6 +2825,7 @@ var ParleyQuestion = class extends StoreElement {
   #urlBody(question) {
     const link = question.url;
     const openable = canOpen(question);
+    if (openable && !window.isSecureContext) return [address(question), el("p", { class: "warning", "data-part": "stopped" }, t("link.insecure")), this.#otherActions(question)];
     if (!link || !openable) return [address(question), el("p", { "data-part": "stopped" }, t("link.never")), this.#otherActions(question)];
     if (this.#digest?.href !== link.href) {
       const href = link.href ?? "";
@@ -2914,7 +2930,7 @@ var ParleyQuestion = class extends StoreElement {
   }
   async #takeBack() {
     await this.#busily(async () => {
-      this.store.takeQuestion(await this.store.api.write(`${this.#path}/take-back`, { key: crypto.randomUUID() }));
+      this.store.takeQuestion(await this.store.api.write(`${this.#path}/take-back`, { key: randomId(16) }));
     });
     this.#focusHeading();
   }
@@ -2931,7 +2947,7 @@ var ParleyQuestion = class extends StoreElement {
   async #deliver(action, input) {
     const body = { action, via: this.via, ...input ? { input } : {} };
     const payload = JSON.stringify(body);
-    if (this.#attempt.payload !== payload) this.#attempt = { payload, key: crypto.randomUUID() };
+    if (this.#attempt.payload !== payload) this.#attempt = { payload, key: randomId(16) };
     const question = await this.store.api.write(`${this.#path}/answer`, { body, key: this.#attempt.key });
     this.#attempt = { payload: "", key: "" };
     this.#draft = null;

@@ -3,7 +3,7 @@
 // Nothing here answers by itself: closing the page, "Not now" and Esc leave
 // the question open. The server decides whether an answer is right.
 
-import { el, fill, foreign, keepFocus, shadow, focused, uid, type Child } from '../lib/dom'
+import { el, fill, focused, foreign, keepFocus, randomId, shadow, uid, type Child } from '../lib/dom'
 import { Problem, sentence } from '../lib/api'
 import { announce } from '../lib/announce'
 import { dropDraft, loadDraft, saveDraft } from '../lib/draft'
@@ -267,6 +267,9 @@ export class ParleyQuestion extends StoreElement {
 	#urlBody(question: Question): Child {
 		const link = question.url
 		const openable = canOpen(question)
+		// Browsers hash only on pages that were themselves loaded securely, and
+		// without the hash there is no consent to exactly this address.
+		if (openable && !window.isSecureContext) return [address(question), el('p', { class: 'warning', 'data-part': 'stopped' }, t('link.insecure')), this.#otherActions(question)]
 		if (!link || !openable) return [address(question), el('p', { 'data-part': 'stopped' }, t('link.never')), this.#otherActions(question)]
 		if (this.#digest?.href !== link.href) {
 			const href = link.href ?? ''
@@ -362,7 +365,7 @@ export class ParleyQuestion extends StoreElement {
 
 	async #takeBack(): Promise<void> {
 		await this.#busily(async () => {
-			this.store.takeQuestion(await this.store.api.write<Question>(`${this.#path}/take-back`, { key: crypto.randomUUID() }))
+			this.store.takeQuestion(await this.store.api.write<Question>(`${this.#path}/take-back`, { key: randomId(16) }))
 		})
 		this.#focusHeading()
 	}
@@ -384,7 +387,7 @@ export class ParleyQuestion extends StoreElement {
 		const body = { action, via: this.via, ...(input ? { input } : {}) }
 		// The same answer sent again after a lost reply is the same request.
 		const payload = JSON.stringify(body)
-		if (this.#attempt.payload !== payload) this.#attempt = { payload, key: crypto.randomUUID() }
+		if (this.#attempt.payload !== payload) this.#attempt = { payload, key: randomId(16) }
 		const question = await this.store.api.write<Question>(`${this.#path}/answer`, { body, key: this.#attempt.key })
 		this.#attempt = { payload: '', key: '' }
 		this.#draft = null

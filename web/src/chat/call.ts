@@ -1,7 +1,7 @@
 // A call in the conversation: what the person did, what is going on, the
 // questions of its rounds, and what came of it.
 
-import { el, fill, foreign, bdi, uid, type Child } from '../lib/dom'
+import { bdi, el, fill, foreign, randomId, uid, type Child } from '../lib/dom'
 import { Problem, sentence } from '../lib/api'
 import { pretty, scalar } from '../lib/json'
 import type { Store } from '../lib/store'
@@ -140,12 +140,12 @@ export class CallView {
 		if (call.error) {
 			return el('div', { class: 'bubble answer' },
 				el('p', { class: 'verdict bad' }, rich('result.protocol', { server: call.server })),
-				foreign('p', call.error.message),
-				el('p', { class: 'quiet' }, t('result.code', { code: String(call.error.code) })))
+				foreign('p', String(call.error.message ?? '')),
+				el('p', { class: 'quiet' }, t('result.code', { code: String(call.error.code ?? '?') })))
 		}
 		if (call.result === null || call.result === undefined) return null
 		const shown = result(call.result, call.server)
-		if (shown.length === 0) return el('div', { class: 'bubble answer' }, details('result.raw', pretty(call.result), true))
+		if (shown.length === 0) return el('div', { class: 'bubble answer' }, details('result.raw', call.result, true))
 		return el('section', { class: 'bubble answer', 'data-part': 'result', 'aria-label': t('result.title', { server: call.server }) },
 			el('p', { class: 'eyebrow' }, rich('result.title', { server: call.server })), shown)
 	}
@@ -173,7 +173,7 @@ export class CallView {
 
 	// The same press sent again after a lost reply is the same request.
 	#key(what: string): string {
-		const key = this.#keys.get(what) ?? crypto.randomUUID()
+		const key = this.#keys.get(what) ?? randomId(16)
 		this.#keys.set(what, key)
 		return key
 	}

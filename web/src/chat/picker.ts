@@ -1,6 +1,6 @@
 // Without a model the person picks the tool: server, tool, arguments.
 
-import { el, fill, foreign, keepFocus, bdi, type Child } from '../lib/dom'
+import { bdi, el, fill, foreign, keepFocus, randomId, type Child } from '../lib/dom'
 import { Problem, sentence } from '../lib/api'
 import type { Store } from '../lib/store'
 import { rich, t } from '../lib/text'
@@ -101,7 +101,7 @@ export class Picker {
 
 	#serverChoice(servers: readonly Server[]): Child {
 		return el('fieldset', { class: 'servers' }, el('legend', null, t('picker.server')), el('div', { class: 'segments' }, servers.map((server) => {
-			const id = `server-${server.id}`
+			const id = `server-${encodeURIComponent(server.id)}`
 			return el('div', { class: 'segment' },
 				el('input', {
 					type: 'radio', name: 'server', id, value: server.id, checked: server.id === this.#server, on: {
@@ -141,7 +141,7 @@ export class Picker {
 			tools.tools.length > 5 ? el('div', { class: 'field' }, el('label', { class: 'label', for: box.id }, t('picker.find')), box) : null,
 			el('ul', { class: 'tools', role: 'list', 'aria-label': t('picker.tools', { server: this.#server }) }, tools.tools.map((tool) => {
 				const titled = tool.title !== '' && tool.title !== tool.name
-				const id = `tool-${tool.name}`
+				const id = toolId(tool)
 				return el('li', { 'data-tool': tool.name }, el('button', { type: 'button', id, 'aria-describedby': tool.description ? `${id}-about` : undefined, on: { click: () => this.#choose(tool) } },
 					el('span', { class: 'tool-title' }, bdi(tool.title || tool.name)),
 					titled ? [' ', el('code', { class: 'value', dir: 'ltr' }, tool.name)] : null),
@@ -171,7 +171,7 @@ export class Picker {
 		this.#notice = ''
 		this.#form = tool ? new Form({ view: tool.view, server: '' }) : null
 		this.#redraw()
-		const target = tool ? this.node.querySelector<HTMLElement>('#tool-heading') : this.node.querySelector<HTMLElement>(`#${CSS.escape(`tool-${before?.name ?? ''}`)}`)
+		const target = tool ? this.node.querySelector<HTMLElement>('#tool-heading') : this.node.querySelector<HTMLElement>(`#${CSS.escape(before ? toolId(before) : '')}`)
 		target?.focus()
 	}
 
@@ -205,7 +205,7 @@ export class Picker {
 		const body = { conversation: this.#options.conversation(), server: this.#server, tool: tool.name, input: form.input() }
 		// A call must not run twice because its reply was lost.
 		const payload = JSON.stringify(body)
-		if (this.#attempt.payload !== payload) this.#attempt = { payload, key: crypto.randomUUID() }
+		if (this.#attempt.payload !== payload) this.#attempt = { payload, key: randomId(16) }
 		this.#busy = true
 		this.#notice = ''
 		form.clear()
@@ -229,4 +229,9 @@ export class Picker {
 			if (problem) form.fail(problem.errors)
 		}
 	}
+}
+
+// Ids hold no spaces: aria-describedby is a list of them.
+function toolId(tool: Tool): string {
+	return `tool-${encodeURIComponent(tool.name)}`
 }

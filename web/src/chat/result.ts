@@ -19,14 +19,18 @@ export function result(value: unknown, server: string): Child[] {
 	if (content.length === 0 && structured === undefined) blocks.push(el('p', { class: 'quiet' }, rich('result.empty', { server })))
 	// Servers repeat structured content as text for older clients; once is enough.
 	const repeated = structured !== undefined && content.some((item) => isRow(item) && item['type'] === 'text' && sameJSON(item['text'], structured))
-	if (structured !== undefined && !repeated) blocks.push(details('result.structured', pretty(structured), content.length === 0))
-	blocks.push(details('result.raw', pretty(value), false))
+	if (structured !== undefined && !repeated) blocks.push(details('result.structured', structured, content.length === 0))
+	blocks.push(details('result.raw', value, false))
 	return blocks
 }
 
-/** details is a block of JSON that opens on demand. */
-export function details(key: Key, text: string, open: boolean): HTMLElement {
-	return el('details', { open, class: 'json', 'data-part': key }, el('summary', null, t(key)), el('pre', { dir: 'ltr', tabIndex: 0 }, text))
+/** details is a block of JSON that is written out when it is opened. */
+export function details(key: Key, value: unknown, open: boolean): HTMLElement {
+	const pre = el('pre', { dir: 'ltr', tabIndex: 0 })
+	const write = (): void => { if (node.open && pre.textContent === '') pre.textContent = pretty(value) }
+	const node = el('details', { open, class: 'json', 'data-part': key, on: { toggle: write } }, el('summary', null, t(key)), pre)
+	write()
+	return node
 }
 
 function contentBlock(item: unknown): Child {

@@ -25,6 +25,7 @@ export const en = {
 	'signin.refused': 'Parley does not accept this browser’s sign-in any more. Open a new address to sign in again.',
 	'signin.forget': 'Forget the old sign-in',
 
+	'page.skip': 'Skip to the conversation',
 	'page.side': 'Conversations and servers',
 	'page.menu': 'Menu',
 	'page.new': 'New conversation',
@@ -263,6 +264,7 @@ export const en = {
 	'link.note': 'Note:',
 	'link.differs': 'This browser reads the address in another way than Parley does.',
 	'link.never': 'Parley does not open this address. You can decline the request or cancel it.',
+	'link.insecure': 'This page was not loaded over a secure connection, so it does not open websites. Use Parley over https, or at 127.0.0.1.',
 	'link.open': 'Open {site} in a new tab',
 	'link.open-anyway': 'Open {site} anyway',
 	'link.again': 'Open again',

@@ -37,6 +37,7 @@ export class ParleyApp extends HTMLElement {
 	connectedCallback(): void {
 		fill(this.#root,
 			el('header', null,
+				el('button', { type: 'button', class: 'skip', on: { click: () => this.#main.focus() } }, t('page.skip')),
 				el('a', { class: 'brand', href: '?', id: 'brand', on: { click: (event) => this.#follow(event, '?') } }, el('span', { class: 'logo', 'aria-hidden': 'true' }), t('product')),
 				el('span', { class: 'space' }), this.#who, this.#inboxLink, this.#menu),
 			this.#banner,
@@ -249,7 +250,7 @@ export class ParleyApp extends HTMLElement {
 			el('p', { class: 'name' }, el('strong', null, bdi(server.id)), ' ', el('span', { class: `status ${server.status}` }, t(`server.${server.status}`))),
 			el('p', { class: 'quiet address' }, server.local ? t('who.local') : bdi(server.domain || server.address)),
 			server.status === 'failed' && server.error ? el('p', { class: 'bad-text' }, bdi(server.error)) : null,
-			el('details', { id: `details-${server.id}` }, el('summary', { id: `more-${server.id}` }, t('server.more')), el('dl', { class: 'rows' },
+			el('details', { id: `details-${encodeURIComponent(server.id)}` }, el('summary', { id: `more-${encodeURIComponent(server.id)}` }, t('server.more')), el('dl', { class: 'rows' },
 				row('server.address', server.address), row('server.revision', [server.revision, server.era].filter(Boolean).join(', ')),
 				(server.notes ?? []).map((note) => row('server.note', note)))),
 		]
