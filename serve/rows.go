@@ -109,7 +109,9 @@ func (s *Server) callRow(c *inbox.Call, questions []*inbox.Question) *callRow {
 		Server: c.Server, ServerLocal: at.Local,
 		Method: c.Method, Name: plain.Line(c.Name, 300), Title: plain.Line(c.Name, 300),
 		Arguments: c.Arguments,
-		State:     c.State, Reason: c.Reason, Text: host.Explain(c, at.Name), Round: c.Round, Held: c.Held,
+		State:     c.State, Reason: c.Reason, Text: host.Explain(c, at.Name), Round: c.Round,
+		// Where an answer was delivered, "send again" runs a held call again from the top.
+		Held:      c.Held || c.State == inbox.Uncertain && c.Delivered > 0,
 		CreatedAt: when(c.Created), UpdatedAt: when(c.Updated), EndedAt: when(c.Ended), ExpiresAt: when(c.ExpiresAt),
 		Replaces: c.Replaces, ReplacedBy: c.ReplacedBy,
 		Questions: []inbox.QuestionID{},
@@ -119,7 +121,7 @@ func (s *Server) callRow(c *inbox.Call, questions []*inbox.Question) *callRow {
 	} else {
 		row.Result = c.Result
 	}
-	open := 0
+	open, round := 0, inRound(questions, c.Round)
 	for _, q := range questions {
 		row.Questions = append(row.Questions, q.ID)
 		if !q.State.Closed() {
@@ -130,7 +132,7 @@ func (s *Server) callRow(c *inbox.Call, questions []*inbox.Question) *callRow {
 		Stop:        !c.State.Ended(),
 		Resolve:     c.State == inbox.Uncertain,
 		RunAgain:    canRunAgain(c),
-		DeclineRest: open > 1 || open == 1 && len(questions) > 1 && c.State == inbox.Waiting,
+		DeclineRest: open > 1 || open == 1 && round > 1 && c.State == inbox.Waiting,
 	}
 	return row
 }
