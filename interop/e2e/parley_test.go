@@ -1,0 +1,398 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait; only a failing test waits that long.
+const patience = 30 * time.Second
+
+// parley is one run, or several on the same data, of the built binary.
+type parley struct {
+	t    *testing.T
+	args []string
+	env  []string
+	data string
+	base string // http://127.0.0.1:PORT
+
+	address string // of the present run: signs in once
+	cmd     *exec.Cmd
+	exited  chan struct{}
+	stderr  *buffer
+}
+
+// demo starts `parley demo`.
+func demo(t *testing.T) *parley {
+	t.Helper()
+	return start(t, "demo", "--travel-addr", freeAddr(t))
+}
+
+// serve starts `parley serve` with these servers: the object mcpServers.
+func serve(t *testing.T, servers map[string]any) *parley {
+	t.Helper()
+	return start(t, "serve", "--servers", serversFile(t, servers))
+}
+
+func serversFile(t *testing.T, servers map[string]any) string {
+	t.Helper()
+	b, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func start(t *testing.T, args ...string) *parley {
+	t.Helper()
+	addr := freeAddr(t)
+	p := &parley{t: t, data: t.TempDir(), base: "http://" + addr}
+	p.args = append(args, "--addr", addr, "--data", p.data)
+	p.again()
+	return p
+}
+
+// again starts the binary, after kill or stop with what it left behind.
+func (p *parley) again() {
+	p.t.Helper()
+	p.cmd = exec.Command(binary, p.args...)
+	p.cmd.Env = append(os.Environ(), p.env...)
+	// Servers over stdio are in its process group, so that none outlives the test.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.stderr = &buffer{}
+	stdout := &buffer{}
+	p.cmd.Stdout, p.cmd.Stderr = stdout, p.stderr
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	exited, command, stderr := make(chan struct{}), p.cmd, p.stderr
+	p.exited = exited
+	go func() {
+		_ = command.Wait() // the exit code is read where it matters
+		close(exited)
+	}()
+	p.t.Cleanup(func() {
+		if p.t.Failed() { // say what it is doing
+			_ = command.Process.Signal(syscall.SIGQUIT)
+			select {
+			case <-exited:
+			case <-time.After(5 * time.Second):
+			}
+		}
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+		<-exited
+		if p.t.Failed() {
+			p.t.Logf("%v wrote:\n%s", command.Args[1:], stderr)
+		}
+		if text := stderr.String(); strings.Contains(text, "DATA RACE") || strings.Contains(text, "panic:") {
+			p.t.Errorf("parley has a data race or panicked:\n%s", text)
+		}
+	})
+	var found []string
+	eventually(p.t, "an address to open", func() bool {
+		select {
+		case <-exited:
+			p.t.Fatalf("%v ended: %v\n%s", command.Args[1:], command.ProcessState, stderr)
+		default:
+		}
+		found = addressLine.FindStringSubmatch(stdout.String())
+		return found != nil
+	})
+	p.address = found[1]
+	if base, _, _ := strings.Cut(p.address, "/#"); base != p.base {
+		p.t.Fatalf("the printed address is %s, want it at %s", p.address, p.base)
+	}
+}
+
+var addressLine = regexp.MustCompile(`(?m)^ *(http://\S+/#token=\S+)$`)
+
+// kill ends the process the way a crash does: SIGKILL, nothing is cleaned up.
+func (p *parley) kill() {
+	p.t.Helper()
+	if err := p.cmd.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	<-p.exited
+}
+
+// stop ends the process the way a person does.
+func (p *parley) stop() {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		p.t.Fatal(err)
+	}
+	<-p.exited
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		p.t.Errorf("parley ended with exit code %d after an interrupt, want 0:\n%s", code, p.stderr)
+	}
+}
+
+// fresh is another address that signs in once: what `parley address` prints.
+func (p *parley) fresh() string {
+	p.t.Helper()
+	out, err := exec.Command(binary, "address", "--data", p.data).Output()
+	if err != nil {
+		p.t.Fatalf("parley address: %v", err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (p *parley) bearer() string {
+	p.t.Helper()
+	b, err := os.ReadFile(filepath.Join(p.data, "token"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// A reply is what the API answered.
+type reply struct {
+	Status int
+	Body   string
+	Header http.Header
+}
+
+func (r *reply) decode(t *testing.T, to any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(r.Body), to); err != nil {
+		t.Fatalf("the answer %d %q is no JSON: %v", r.Status, r.Body, err)
+	}
+}
+
+// A trouble is a problem+json.
+type trouble struct {
+	Status   int    `json:"status"`
+	Code     string `json:"code"`
+	Title    string `json:"title"`
+	Detail   string `json:"detail"`
+	ClosedBy string `json:"closed_by"`
+	Errors   []struct {
+		Field   string `json:"field"`
+		Pointer string `json:"pointer"`
+		Code    string `json:"code"`
+		Text    string `json:"text"`
+	} `json:"errors"`
+}
+
+func (r *reply) trouble(t *testing.T) trouble {
+	t.Helper()
+	if got := r.Header.Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("an error of type %q: %s", got, r.Body)
+	}
+	var out trouble
+	r.decode(t, &out)
+	if out.Status != r.Status {
+		t.Errorf("the problem says status %d, the answer is %d", out.Status, r.Status)
+	}
+	return out
+}
+
+// api sends one request as the signed-in person. A body that is no string is
+// sent as JSON.
+func (p *parley) api(method, path string, body any) *reply {
+	p.t.Helper()
+	return p.send(method, path, body, http.Header{"Authorization": {"Bearer " + p.bearer()}})
+}
+
+func (p *parley) send(method, path string, body any, header http.Header) *reply {
+	p.t.Helper()
+	var reader io.Reader = http.NoBody
+	switch body := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(body)
+	default:
+		b, err := json.Marshal(body)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		reader = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, reader)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	if host := header.Get("Host"); host != "" {
+		req.Host = host
+	}
+	client := &http.Client{Timeout: patience}
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return &reply{Status: resp.StatusCode, Body: string(b), Header: resp.Header}
+}
+
+// A call as the API shows it, as far as tests look.
+type call struct {
+	ID        string          `json:"id"`
+	Version   int64           `json:"version"`
+	State     string          `json:"state"`
+	Reason    string          `json:"reason"`
+	Text      string          `json:"text"`
+	Result    json.RawMessage `json:"result"`
+	Questions []string        `json:"questions"`
+	Replaces  string          `json:"replaces"`
+}
+
+// A question as the API shows it, as far as tests look.
+type question struct {
+	ID       string `json:"id"`
+	Call     string `json:"call"`
+	State    string `json:"state"`
+	Message  string `json:"message"`
+	Position int    `json:"position"`
+	Of       int    `json:"of"`
+	View     *struct {
+		Problem string `json:"problem"`
+		Fields  []struct {
+			Name    string          `json:"name"`
+			Label   string          `json:"label"`
+			Control string          `json:"control"`
+			Default json.RawMessage `json:"default"`
+		} `json:"fields"`
+	} `json:"view"`
+}
+
+// run starts a tool through the API.
+func (p *parley) run(conversation, server, tool, arguments string) call {
+	p.t.Helper()
+	got := p.api("POST", "/v1/calls", map[string]any{
+		"conversation": conversation, "server": server, "tool": tool, "arguments": json.RawMessage(arguments),
+	})
+	if got.Status != http.StatusCreated {
+		p.t.Fatalf("running %s: %d %s", tool, got.Status, got.Body)
+	}
+	var c call
+	got.decode(p.t, &c)
+	return c
+}
+
+// await waits until the call is in one of these states.
+func (p *parley) await(id string, states ...string) call {
+	p.t.Helper()
+	var c call
+	eventually(p.t, "the call to be "+strings.Join(states, " or "), func() bool {
+		since := strconv.FormatInt(c.Version, 10)
+		p.api("GET", "/v1/calls/"+id+"?wait=1&since="+since, nil).decode(p.t, &c)
+		for _, state := range states {
+			if c.State == state {
+				return true
+			}
+		}
+		return false
+	})
+	return c
+}
+
+// open waits until n questions are open, and returns them, oldest first.
+func (p *parley) open(n int) []question {
+	p.t.Helper()
+	var list struct {
+		Questions []question `json:"questions"`
+	}
+	eventually(p.t, strconv.Itoa(n)+" open questions", func() bool {
+		p.api("GET", "/v1/questions?state=open", nil).decode(p.t, &list)
+		return len(list.Questions) == n
+	})
+	return list.Questions
+}
+
+// calls returns all calls of all conversations.
+func (p *parley) calls() []call {
+	p.t.Helper()
+	var conversations struct {
+		Conversations []struct {
+			ID string `json:"id"`
+		} `json:"conversations"`
+	}
+	p.api("GET", "/v1/conversations", nil).decode(p.t, &conversations)
+	var all []call
+	for _, c := range conversations.Conversations {
+		var one struct {
+			Calls []call `json:"calls"`
+		}
+		p.api("GET", "/v1/conversations/"+c.ID, nil).decode(p.t, &one)
+		all = append(all, one.Calls...)
+	}
+	return all
+}
+
+// eventually waits until cond holds.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	for pause := 5 * time.Millisecond; !cond(); pause = min(2*pause, 100*time.Millisecond) {
+		select {
+		case <-time.After(pause):
+		case <-deadline:
+			t.Fatalf("waited %v in vain for %s", patience, what)
+		}
+	}
+}
+
+var nextPort atomic.Int32
+
+// freeAddr is a loopback address for a server that is started again at the
+// same place. Its port lies below the range from which the kernel picks.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	const first, last = 20000, 32000
+	for range last - first {
+		port := first + (os.Getpid()*37+int(nextPort.Add(1)))%(last-first)
+		ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		ln.Close()
+		return ln.Addr().String()
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+// A buffer collects what a process writes.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
