@@ -1,0 +1,398 @@
+package lint
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/parley-mcp/parley/form"
+)
+
+// The rule on secrets. docs/lint.md has it in words for users.
+//
+// A secret is what opens something, proves who somebody is, or pays, for
+// whoever has it. Identifiers are none: they name a person or thing.
+//
+// A text asks for one if the head of a phrase in it is a term of the lexicon.
+// "GitHub token" is a token and "token count" is a count; "PIN of the locker"
+// is a PIN and "name of the token" is a name. Where the head stands depends on
+// the language: last in English, German, Dutch, Turkish, Korean, Chinese and
+// Japanese, first in the Romance and Slavic languages.
+//
+// A description or message tells more than what is asked, so there the phrase
+// has to open a clause or follow a word such as "enter", and not be denied.
+
+// A place is where a text stands in a question.
+type place int
+
+const (
+	inLabel place = iota // a name or title: it names what is asked
+	inDescription
+	inMessage
+)
+
+// AsksSecret says whether a field asks for something that must not go through
+// a form (MCP elicitation, "User Interaction Model": "secrets and credentials
+// that grant access or authorize transactions"), and by which words. It reads
+// the name, the title, the description and the pattern, in English, German,
+// French, Spanish, Italian, Portuguese, Dutch, Polish, Turkish, Russian,
+// Japanese, Chinese and Korean. It is a judgement of words, neither proof nor
+// alibi; the documentation says how often it is right.
+//
+// Fields that hold no text of the person's own (choices, yes or no, dates)
+// never ask for one.
+func AsksSecret(f *form.Field) (words string, asks bool) {
+	switch f.Kind {
+	case form.Text, form.Integer, form.Number, form.JSON:
+	default:
+		return "", false
+	}
+	if f.Format == "date" || f.Format == "date-time" || f.Format == "email" {
+		return "", false
+	}
+	if f.Format == "password" {
+		return "format password", true
+	}
+	number := f.Kind == form.Integer || f.Kind == form.Number
+	for _, text := range [...]string{splitName(f.Name), splitName(f.Title)} {
+		if w, ok := secrets.find(text, inLabel); ok && !(number && countable[w]) {
+			return w, true
+		}
+	}
+	if w, ok := secrets.find(f.Description, inDescription); ok && !(number && countable[w]) {
+		return w, true
+	}
+	for _, text := range [...]string{f.Pattern, f.Title, f.Description} {
+		if p := keyPrefix.FindString(text); p != "" {
+			return p, true
+		}
+	}
+	return "", false
+}
+
+// countable are words that, with a number, count or cost something.
+var countable = map[string]bool{"token": true, "jeton": true, "secret": true, "pin": false, "токен": true, "토큰": true, "令牌": true, "トークン": true}
+
+// keyPrefix finds the well-known beginnings of keys.
+var keyPrefix = regexp.MustCompile(`\bsk-(ant|proj|or|live|test)?(-|\b|$)|\bsk_(live|test)_|\bgh[pousr]_|\bgithub_pat_|\bglpat-|\bxox[abprs]-|\bAIza|\bya29\.|\beyJ|\bhf_|\bnpm_|\bBEGIN [A-Z ]*PRIVATE KEY`)
+
+// A lexicon is a list of terms with what matters about each.
+type lexicon struct {
+	terms    map[string]termKind // words joined by a space, folded
+	longest  int                 // words of the longest term
+	suffixes []string            // ends of compound words
+	cjk      []string            // terms of scripts without spaces, the longest first
+}
+
+type termKind uint8
+
+const (
+	headLast  termKind = iota + 1 // what follows may be the head of the phrase
+	headFirst                     // what follows only describes
+	genitive                      // counts after a request or a word such as "confirmation"
+	alone                         // counts only as a whole clause
+)
+
+// find gives the first term that the text asks for.
+func (x *lexicon) find(text string, where place) (string, bool) {
+	if text == "" {
+		return "", false
+	}
+	folded := fold(text)
+	for sentence := range sentences(folded) {
+		if where != inLabel && denied(sentence) {
+			continue
+		}
+		for clause := range clauses(sentence) {
+			if w, ok := x.clause(clause, where); ok {
+				return w, true
+			}
+		}
+	}
+	if !isASCII(folded) {
+		return x.findCJK(folded, where)
+	}
+	return "", false
+}
+
+func sentences(s string) func(func(string) bool) {
+	return split(s, func(r rune) bool { return strings.ContainsRune(".!?;\n。！？；", r) })
+}
+
+func clauses(s string) func(func(string) bool) {
+	return split(s, func(r rune) bool {
+		return strings.ContainsRune(",:()[]{}/|\"“”„«»—–、，：（）「」【】•", r)
+	})
+}
+
+func split(s string, at func(rune) bool) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for {
+			i := strings.IndexFunc(s, at)
+			if i < 0 {
+				yield(s)
+				return
+			}
+			if !yield(s[:i]) {
+				return
+			}
+			s = s[i:]
+			s = strings.TrimLeftFunc(s, at)
+		}
+	}
+}
+
+// denied is true for a sentence that tells not to give something, or that
+// nothing is wanted: a negation, and at most three words later a request.
+func denied(sentence string) bool {
+	ws := splitWords(sentence)
+	for i, w := range ws {
+		if !negations[w] {
+			continue
+		}
+		for _, v := range ws[i+1 : min(i+4, len(ws))] {
+			if requests[v] || wants[v] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var joined = strings.NewReplacer("sign in", "signin", "log in", "login", "sign on", "signon", "log on", "logon", "check in", "checkin", "opt in", "optin", "built in", "builtin")
+
+// clause looks for a term that is the head of its phrase.
+func (x *lexicon) clause(s string, where place) (string, bool) {
+	all := splitWords(joined.Replace(s))
+	// A conjunction begins a phrase of its own.
+	for len(all) > 0 {
+		end := 0
+		for end < len(all) && !(conjunctions[all[end]] && end > 0) {
+			end++
+		}
+		if w, ok := x.phrase(all[:end], where); ok {
+			return w, true
+		}
+		if end == len(all) {
+			break
+		}
+		all = all[end+1:]
+	}
+	return "", false
+}
+
+func (x *lexicon) phrase(ws []string, where place) (string, bool) {
+	for i := 0; i < len(ws); i++ {
+		term, n, kind := x.at(ws, i)
+		if kind == 0 {
+			continue
+		}
+		before, after := ws[:i], ws[i+n:]
+		if kind != headFirst || where == inLabel {
+			// Whatever stands before, a negation or an action takes it back.
+			if anyOf(before, negations) || anyOf(before, actions) {
+				return "", false
+			}
+		}
+		if anyOf(before, negations) || weakBefore(term, before) || !x.follows(kind, after, where) || !leads(kind, before, after, where) {
+			i += n - 1
+			continue
+		}
+		return term, true
+	}
+	return "", false
+}
+
+// at finds the longest term that begins at word i.
+func (x *lexicon) at(ws []string, i int) (string, int, termKind) {
+	for n := min(x.longest, len(ws)-i); n > 0; n-- {
+		term := ws[i]
+		if n > 1 {
+			term = strings.Join(ws[i:i+n], " ")
+		}
+		if k := x.terms[term]; k != 0 {
+			return term, n, k
+		}
+		if base := withoutParticle(term); base != term {
+			if k := x.terms[base]; k != 0 {
+				return base, n, k
+			}
+		}
+	}
+	w := ws[i]
+	for _, suffix := range x.suffixes {
+		if len(w) > len(suffix)+1 && strings.HasSuffix(w, suffix) {
+			return suffix, 1, headLast
+		}
+		if base := withoutParticle(w); base != w && len(base) > len(suffix)+1 && strings.HasSuffix(base, suffix) {
+			return suffix, 1, headLast
+		}
+	}
+	return "", 0, 0
+}
+
+// withoutParticle takes the particle off a Korean noun. One that makes it a
+// mere attribute, 의, stays.
+func withoutParticle(w string) string {
+	for _, p := range [...]string{"을", "를", "은", "는", "이", "가"} {
+		if base, ok := strings.CutSuffix(w, p); ok && len(base) >= 6 {
+			return base
+		}
+	}
+	return w
+}
+
+// follows is true unless what follows the term is the head of its phrase.
+func (x *lexicon) follows(kind termKind, after []string, where place) bool {
+	if len(after) == 0 {
+		return true
+	}
+	next := after[0]
+	switch {
+	case kind == alone:
+		return requests[next] || tails[next] && len(after) == 1
+	case where != inLabel && copulas[next]:
+		return false // a statement about it
+	case kind == headFirst, kind == genitive:
+		return true
+	case isNumber(next):
+		return true
+	}
+	return tails[next] || links[next] || requests[next] || services[next]
+}
+
+// leads is true unless what stands before the term is the head of its phrase,
+// and, in a description or message, only if the phrase is what is asked for.
+func leads(kind termKind, before, after []string, where place) bool {
+	asked := anyOf(before, requests) || anyOf(after, trailingRequests)
+	link := -1
+	for i, w := range before {
+		if links[w] {
+			link = i
+			break
+		}
+	}
+	if link > 0 {
+		for _, w := range before[:link] {
+			if !transparent[w] && !requests[w] && !determiners[w] {
+				return false
+			}
+		}
+	}
+	switch kind {
+	case genitive:
+		return anyOf(before, transparent) || anyOf(before, requests)
+	case alone:
+		for _, w := range before {
+			if !requests[w] && !determiners[w] {
+				return false
+			}
+		}
+	}
+	switch where {
+	case inDescription:
+		return asked || len(before) <= 3
+	case inMessage:
+		return asked || len(before) <= 2 && (len(after) == 0 || links[after[0]] || requests[after[0]])
+	}
+	return true
+}
+
+// weakBefore are words that make a common term mean something else.
+func weakBefore(term string, before []string) bool {
+	if len(before) == 0 {
+		return false
+	}
+	return weak[term] != nil && weak[term][before[len(before)-1]]
+}
+
+func anyOf(ws []string, set map[string]bool) bool {
+	for _, w := range ws {
+		if set[w] {
+			return true
+		}
+	}
+	return false
+}
+
+func isNumber(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
+}
+
+// findCJK looks for terms of Chinese and Japanese, where words are not set
+// apart: the term has to end its phrase.
+func (x *lexicon) findCJK(folded string, where place) (string, bool) {
+	for sentence := range sentences(folded) {
+		if containsAny(sentence, cjkNegations) {
+			continue
+		}
+		for clause := range clauses(sentence) {
+			clause = strings.ReplaceAll(strings.TrimSpace(clause), " ", "")
+			for _, term := range x.cjk {
+				i := strings.LastIndex(clause, term)
+				if i < 0 {
+					continue
+				}
+				before, after := clause[:i], clause[i+len(term):]
+				if !cjkTail(after, where) || containsAny(before, cjkHeads) {
+					break // the longest term decides
+				}
+				asked := containsAny(clause, cjkRequests)
+				if where == inLabel || asked || len([]rune(before)) <= 8 && (where == inDescription || after == "") {
+					return term, true
+				}
+				break
+			}
+		}
+	}
+	return "", false
+}
+
+func cjkTail(after string, where place) bool {
+	if after == "" {
+		return true
+	}
+	for _, t := range cjkTails {
+		if strings.HasPrefix(after, t) {
+			return true
+		}
+	}
+	r, _ := firstRune(after)
+	return r < 0x80 && !unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+func firstRune(s string) (rune, bool) {
+	for _, r := range s {
+		return r, true
+	}
+	return 0, false
+}
+
+func containsAny(s string, of []string) bool {
+	for _, p := range of {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// secretByClipboard finds a message that has the person put a secret on the
+// clipboard, or into a file, for the server to take.
+func secretByClipboard(message string) (string, bool) {
+	folded := fold(message)
+	if !containsAny(folded, clipboard) {
+		return "", false
+	}
+	for clause := range clauses(folded) {
+		ws := splitWords(joined.Replace(clause))
+		for i := range ws {
+			if term, _, kind := secrets.at(ws, i); kind != 0 {
+				return term, true
+			}
+		}
+	}
+	return "", false
+}
+
+var clipboard = []string{"clipboard", "zwischenablage", "presse-papiers", "portapapeles", "appunti", "area de transferencia", "klembord", "schowk", "pano", "буфер обмена", "буфера обмена", "クリップボード", "剪贴板", "클립보드"}
