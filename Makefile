@@ -8,7 +8,7 @@ SHELL := /bin/bash
 BIN := .build/bin
 NPM_CI := npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error
 TSC := tools/node/node_modules/@typescript/typescript-linux-x64/lib/tsc
-TEST := go test -race -shuffle=on -timeout 10m
+TEST := go test -race -shuffle=on -timeout 5m
 FUZZTIME ?= 30s
 MODULES := . interop tools
 
