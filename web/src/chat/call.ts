@@ -99,9 +99,10 @@ export class CallView {
 		if (can.decline_rest && open > 0) buttons.push(this.#button('decline-rest', t('call.decline-rest'), () => this.#post('decline-rest')))
 		if (can.stop && !can.resolve) buttons.push(this.#button('stop', t('call.stop'), () => this.#post('stop')))
 		if (can.run_again && call.state !== 'uncertain') buttons.push(this.#button('run-again', t('call.run-again'), () => this.#runAgain(), hasEnded(call) && call.state !== 'done' ? 'primary' : ''))
-		const tone = open > 0 && !hasEnded(call) ? 'asks' : tones[call.state] ?? 'quiet'
+		const wrong = call.state === 'done' && isRow(call.result) && call.result['isError'] === true
+		const tone = open > 0 && !hasEnded(call) ? 'asks' : wrong ? 'wrong' : tones[call.state] ?? 'quiet'
 		return el('div', { class: `state ${tone}`, 'data-part': 'state', 'data-state': call.state },
-			el('p', { class: 'title' }, el('span', { class: 'mark', 'aria-hidden': 'true' }), el('strong', null, this.#title(call, open))),
+			el('p', { class: 'title' }, el('span', { class: 'mark', 'aria-hidden': 'true' }), el('strong', null, wrong ? t('state.done.wrong') : this.#title(call, open))),
 			// The answer above says more than "it has answered".
 			call.state === 'done' && call.result ? null : el('p', null, foreign('span', this.#sentence(call, open))),
 			can.resolve ? this.#resolve(call) : null,

@@ -88,6 +88,7 @@ export const en = {
 	'state.blocked': 'Cannot go on yet',
 	'state.uncertain': 'It is not known whether this happened',
 	'state.done': 'Done',
+	'state.done.wrong': 'Ended with an error',
 	'state.failed': 'Failed',
 	'state.denied': 'Not allowed',
 	'state.stopped': 'Stopped',
