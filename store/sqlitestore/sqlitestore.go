@@ -47,6 +47,7 @@ type Store struct {
 	writer  *sql.DB
 	readers *sql.DB
 	reads   *statements
+	reading chan struct{} // a place for each transaction that reads
 
 	queue  chan *update  // to the writer
 	done   chan struct{} // closed by Close
@@ -73,6 +74,7 @@ func open(path string, options *Options) (_ *Store, err error) {
 	s := &Store{
 		path: path, now: time.Now,
 		queue: make(chan *update), done: make(chan struct{}), ended: make(chan struct{}),
+		reading: make(chan struct{}, 4),
 	}
 	if options != nil && options.Now != nil {
 		s.now = options.Now
@@ -89,8 +91,10 @@ func open(path string, options *Options) (_ *Store, err error) {
 	if s.readers, err = sql.Open("sqlite", source(path, "query_only(1)")); err != nil {
 		return nil, err
 	}
-	s.readers.SetMaxOpenConns(4)
-	s.readers.SetMaxIdleConns(4)
+	// One connection more than transactions: a statement that one of them needs
+	// for the first time is prepared outside of it.
+	s.readers.SetMaxOpenConns(cap(s.reading) + 1)
+	s.readers.SetMaxIdleConns(cap(s.reading) + 1)
 	s.reads = newStatements(s.readers.PrepareContext)
 
 	ctx := context.Background()

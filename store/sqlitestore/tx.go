@@ -320,6 +320,12 @@ func (s *Store) read(ctx context.Context, f func(*tx) error) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return s.wrap(s.closing(ctx, ctx.Err()))
+	}
 	reader, err := s.readers.BeginTx(ctx, nil)
 	if err != nil {
 		return s.wrap(s.closing(ctx, err))
