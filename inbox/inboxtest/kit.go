@@ -58,8 +58,10 @@ type kit struct {
 
 func newKit(t *testing.T, fresh Fresh) *kit {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a store that hangs fails
+	t.Cleanup(cancel)
 	k := &kit{
-		t: t, ctx: t.Context(), clock: newClock(), ring: seal.NewRing(),
+		t: t, ctx: ctx, clock: newClock(), ring: seal.NewRing(),
 		ann: inbox.Principal{Issuer: "https://id.example", Tenant: "north", Subject: "ann"},
 		bob: inbox.Principal{Issuer: "https://id.example", Tenant: "north", Subject: "bob"},
 	}

@@ -78,6 +78,21 @@ func claims(k *kit) {
 // fencing lets a machine that was thought dead come back, in every operation.
 func fencing(k *kit) {
 	two := k.on(k.handle(), "two")
+	fenced(k, two)
+	fenced(k, k.in) // a machine is fenced from its own earlier claim too
+
+	// A lease whose time has passed still holds while nobody has acted on it.
+	claim, c := k.sent(inbox.Modern)
+	k.clock.advance(time.Hour)
+	_, err := k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Done})
+	k.must("Finish after the lease", err)
+	k.sweep()
+	k.state(c.ID, inbox.Done)
+}
+
+// fenced lets another claim, by the given machine, come in between.
+func fenced(k *kit, two *inbox.Inbox) {
+	k.t.Helper()
 	claim, c := k.sent(inbox.Modern)
 	k.clock.advance(31 * time.Second)
 	_, err := two.Sweep(k.ctx)
@@ -85,7 +100,7 @@ func fencing(k *kit) {
 	k.state(c.ID, inbox.Uncertain)
 	_, err = two.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
 	k.must("Resolve", err)
-	_, _, err = two.Claim(k.ctx, k.ann, c.ID)
+	latest, _, err := two.Claim(k.ctx, k.ann, c.ID)
 	k.must("Claim", err)
 	before := k.state(c.ID, inbox.Claimed)
 	for op, run := range map[string]func() error{
@@ -125,14 +140,8 @@ func fencing(k *kit) {
 	if after := k.state(c.ID, inbox.Claimed); after.Version != before.Version {
 		k.t.Errorf("a lost claim changed the call to version %d", after.Version)
 	}
-
-	// A lease whose time has passed still holds while nobody has acted on it.
-	claim, c = k.sent(inbox.Modern)
-	k.clock.advance(time.Hour)
-	_, err = k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Done})
-	k.must("Finish after the lease", err)
-	k.sweep()
-	k.state(c.ID, inbox.Done)
+	_, err = two.Mark(k.ctx, latest, inbox.Binding{})
+	k.must("Mark with the latest claim", err)
 }
 
 func binding(k *kit) {

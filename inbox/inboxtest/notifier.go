@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/parley-mcp/parley/inbox"
 )
@@ -21,7 +22,7 @@ func TestNotifier(t *testing.T, open func(t *testing.T) (a, b inbox.Notifier)) {
 		}
 	}
 	// receive waits for a hint; a doubled or an earlier one may come before it.
-	receive := func(t *testing.T, ch <-chan inbox.Hint, want inbox.Hint) {
+	receive := func(ctx context.Context, t *testing.T, ch <-chan inbox.Hint, want inbox.Hint) {
 		t.Helper()
 		for {
 			select {
@@ -32,33 +33,38 @@ func TestNotifier(t *testing.T, open func(t *testing.T) (a, b inbox.Notifier)) {
 				if got == want {
 					return
 				}
-			case <-t.Context().Done():
+			case <-ctx.Done():
 				t.Fatalf("no hint %+v", want)
 			}
 		}
 	}
-	for name, test := range map[string]func(t *testing.T, a, b inbox.Notifier){
-		"to others and to itself": func(t *testing.T, a, b inbox.Notifier) {
-			here, err := a.Subscribe(t.Context(), "ann")
+	for name, test := range map[string]func(ctx context.Context, t *testing.T, a, b inbox.Notifier){
+		"to others and to itself": func(ctx context.Context, t *testing.T, a, b inbox.Notifier) {
+			here, err := a.Subscribe(ctx, "ann")
 			must(t, "Subscribe", err)
-			there, err := b.Subscribe(t.Context(), "ann")
+			there, err := b.Subscribe(ctx, "ann")
 			must(t, "Subscribe", err)
 			full := inbox.Hint{Principal: "ann", Call: "c_1", Question: "q_1", Ready: true}
-			must(t, "Notify", a.Notify(t.Context(), full))
-			receive(t, here, full)
-			receive(t, there, full)
+			must(t, "Notify", a.Notify(ctx, full))
+			receive(ctx, t, here, full)
+			receive(ctx, t, there, full)
 		},
-		"only of one person": func(t *testing.T, a, b inbox.Notifier) {
-			ann, err := b.Subscribe(t.Context(), "ann")
+		"only of one person": func(ctx context.Context, t *testing.T, a, b inbox.Notifier) {
+			ann, err := b.Subscribe(ctx, "ann")
 			must(t, "Subscribe", err)
-			all, err := b.Subscribe(t.Context(), "")
+			all, err := b.Subscribe(ctx, "")
 			must(t, "Subscribe", err)
 			for _, h := range []inbox.Hint{hint("bob", "c_1"), hint("ann|x", "c_2"), hint("ann", "c_3")} {
-				must(t, "Notify", a.Notify(t.Context(), h))
-				receive(t, all, h)
+				must(t, "Notify", a.Notify(ctx, h))
+				receive(ctx, t, all, h)
 			}
 			for {
-				got := <-ann
+				var got inbox.Hint
+				select {
+				case got = <-ann:
+				case <-ctx.Done():
+					t.Fatal("no hint for ann")
+				}
 				if got.Principal != "ann" {
 					t.Fatalf("ann got %+v", got)
 				}
@@ -67,45 +73,45 @@ func TestNotifier(t *testing.T, open func(t *testing.T) (a, b inbox.Notifier)) {
 				}
 			}
 		},
-		"ends with its context": func(t *testing.T, a, b inbox.Notifier) {
-			ctx, cancel := context.WithCancel(t.Context())
-			ch, err := a.Subscribe(ctx, "ann")
+		"ends with its context": func(ctx context.Context, t *testing.T, a, b inbox.Notifier) {
+			sub, cancel := context.WithCancel(ctx)
+			ch, err := a.Subscribe(sub, "ann")
 			must(t, "Subscribe", err)
-			other, err := b.Subscribe(t.Context(), "ann")
+			other, err := b.Subscribe(ctx, "ann")
 			must(t, "Subscribe", err)
 			cancel()
 			for range ch { // until it is closed
 			}
-			must(t, "Notify", a.Notify(t.Context(), hint("ann", "c_1")))
-			receive(t, other, hint("ann", "c_1"))
-			if _, err := a.Subscribe(ctx, "ann"); err == nil {
+			must(t, "Notify", a.Notify(ctx, hint("ann", "c_1")))
+			receive(ctx, t, other, hint("ann", "c_1"))
+			if _, err := a.Subscribe(sub, "ann"); err == nil {
 				t.Error("Subscribe with an ended context was accepted")
 			}
 		},
-		"a slow reader holds nobody up": func(t *testing.T, a, b inbox.Notifier) {
-			slow, err := a.Subscribe(t.Context(), "ann")
+		"a slow reader holds nobody up": func(ctx context.Context, t *testing.T, a, b inbox.Notifier) {
+			slow, err := a.Subscribe(ctx, "ann")
 			must(t, "Subscribe", err)
 			for range 10_000 {
-				must(t, "Notify", a.Notify(t.Context(), hint("ann", "c_1")))
+				must(t, "Notify", a.Notify(ctx, hint("ann", "c_1")))
 			}
-			receive(t, slow, hint("ann", "c_1")) // having lost some, it still has one to read
-			quick, err := b.Subscribe(t.Context(), "ann")
+			receive(ctx, t, slow, hint("ann", "c_1")) // having lost some, it still has one to read
+			quick, err := b.Subscribe(ctx, "ann")
 			must(t, "Subscribe", err)
-			must(t, "Notify", a.Notify(t.Context(), hint("ann", "c_2")))
-			receive(t, quick, hint("ann", "c_2"))
+			must(t, "Notify", a.Notify(ctx, hint("ann", "c_2")))
+			receive(ctx, t, quick, hint("ann", "c_2"))
 		},
-		"many at once": func(t *testing.T, a, b inbox.Notifier) {
+		"many at once": func(ctx context.Context, t *testing.T, a, b inbox.Notifier) {
 			var wg sync.WaitGroup
 			for i := range 8 {
 				n := []inbox.Notifier{a, b}[i%2]
 				wg.Go(func() {
-					ctx, cancel := context.WithCancel(t.Context())
-					ch, err := n.Subscribe(ctx, "ann")
+					sub, cancel := context.WithCancel(ctx)
+					ch, err := n.Subscribe(sub, "ann")
 					if err != nil {
 						t.Errorf("Subscribe: %v", err)
 					}
 					for range 20 {
-						if err := n.Notify(t.Context(), hint("ann", "c_1")); err != nil {
+						if err := n.Notify(ctx, hint("ann", "c_1")); err != nil {
 							t.Errorf("Notify: %v", err)
 						}
 					}
@@ -121,7 +127,9 @@ func TestNotifier(t *testing.T, open func(t *testing.T) (a, b inbox.Notifier)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, b := open(t)
-			test(t, a, b)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a notifier that loses all fails
+			defer cancel()
+			test(ctx, t, a, b)
 		})
 	}
 }

@@ -246,7 +246,11 @@ func manyCalls(k *kit) {
 		return err
 	}
 	k.both(2, func(in *inbox.Inbox, i int) {
-		for k.ctx.Err() == nil && done.Load() < calls {
+		for done.Load() < calls && !k.t.Failed() {
+			if err := k.ctx.Err(); err != nil {
+				k.t.Errorf("%d of %d calls are done: %v", done.Load(), calls, err)
+				return
+			}
 			step := work
 			if i%4 >= 2 {
 				step = answer
