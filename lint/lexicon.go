@@ -41,7 +41,7 @@ func terms(list string) (out []string) {
 var secrets = newLexicon(
 	// Head last: English, German, Dutch, Turkish, Korean, and words that many
 	// languages took from English.
-	`password, passwords, passwd, pwd, pass word, passphrase, pass phrase, passcode, pass code,
+	`password, passwords, passwd, pwd, pw, smtp pass, db pass, database pass, user pass, root pass, admin pass, mail pass, ftp pass, mysql pass, login pass, imap pass, sudo pass, pass word, passphrase, pass phrase, passcode, pass code,
 	api key, apikey, api keys, api secret, api token, apitoken, access token, auth token, authentication token, authorization token, bearer token, refresh token, session token, security token,
 	personal access token, bot token, oauth token, id token, login token, signin token, device token secret, token, secret, jwt, bearer,
 	secret key, secretkey, private key, privatekey, signing key, encryption key, decryption key, ssh key, ssl key, tls key, pgp key, gpg key, access key, accesskey, account key, master key, root key, service key,
@@ -55,39 +55,41 @@ var secrets = newLexicon(
 	card number, cardnumber, card no, credit card, credit card number, creditcard, debit card, debit card number, payment card, payment card number, card details, credit card details, payment details, cvv, cvc, cvv2, cvc2, cvv code, cvc code, card verification, card verification code, card verification value,
 	card security code, card pin, pin, pin code, pincode, pin number, pins, puk, tan, gift card code, gift card number,
 	session cookie, auth cookie, login cookie, connection string, database url with password, credential, credentials, login data, login details, signin details, security answer, secret answer, security question, security question answer, memorable word, secret word, secret code,
-	passwort, passworter, kennwort, kennworter, losungswort, zugangscode, zugangsschlussel, api schlussel, privater schlussel, privaten schlussel, private schlussel, privatschlussel, geheimer schlussel, geheimen schlussel, geheimschlussel, geheimes wort,
+	passwort, passworter, kennwort, kennworter, losungswort, zugangscode, zugangsschlussel, api schlussel, privater schlussel, privaten schlussel, private schlussel, privatschlussel, geheimer schlussel, geheimen schlussel, geheimschlussel, geheimes wort, geheime worter, wiederherstellungsworter, merkworter der wallet,
 	zugriffstoken, zugangstoken, zugriffsschlussel, verschlusselungsschlussel, lizenzschlussel, wiederherstellungsschlussel, kartennummer, kreditkartennummer, kreditkarte, kreditkartendaten, prufnummer, kartenprufnummer, prufziffer der karte, sicherheitscode, einmalcode, einmalkennwort, bestatigungscode, verifizierungscode,
 	wiederherstellungsphrase, wiederherstellungscode, seed phrase, zugangsdaten, anmeldedaten, geheimzahl, geheimnummer, turcode, alarmcode, entsperrcode, sms code, pin nummer, tan nummer, mtan, geheimnis, sicherheitsfrage,
 	wachtwoord, wachtwoorden, wachtzin, toegangscode, toegangstoken, toegangssleutel, api sleutel, apisleutel, prive sleutel, privesleutel, geheime sleutel, licentiesleutel, coderingssleutel, kaartnummer, creditcardnummer, creditcardgegevens, beveiligingscode, kaartcode,
-	verificatiecode, eenmalige code, eenmalig wachtwoord, herstelzin, herstelcode, herstelsleutel, inloggegevens, aanmeldgegevens, deurcode, inlogcode, geheime code, bevestigingscode sms,
+	verificatiecode, eenmalige code, eenmalig wachtwoord, herstelzin, herstelwoorden, herstelcode, herstelsleutel, inloggegevens, aanmeldgegevens, deurcode, inlogcode, geheime code, bevestigingscode sms,
 	sifre, sifreniz, sifresi, sifrenizi, sifreyi, sifresini, sifreler, parola, parolaniz, parolanizi, parolasi, parolayi, parolasini, api anahtari, api anahtariniz, api anahtarinizi, api anahtarini, erisim anahtari, erisim anahtarini, erisim belirteci, erisim belirtecini, erisim jetonu, belirteci,
 	ozel anahtar, ozel anahtari, ozel anahtariniz, ozel anahtarinizi, gizli anahtar, gizli anahtari, gizli anahtarini, kart numarasi, kart numaraniz, kart numaranizi, kart numarasini, kredi karti, kredi karti numarasi, kredi karti numaraniz, guvenlik kodu, guvenlik kodunu, dogrulama kodu, dogrulama kodunu,
-	tek kullanimlik kod, tek kullanimlik kodu, tek kullanimlik sifre, pin kodu, pin kodunu, kurtarma ifadesi, kurtarma ifadesini, kurtarma kelimeleri, kurtarma kodu, giris bilgileri, sms kodu, erisim kodu, kapi kodu, lisans anahtari, giris kodu, bot tokeni, tokeni, tokenini, gizli kelime,
+	tek kullanimlik kod, tek kullanimlik kodu, tek kullanimlik sifre, pin kodu, pin kodunu, kurtarma ifadesi, kurtarma ifadesini, kurtarma kelimeleri, kurtarma sozcukleri, kurtarma kodu, giris bilgileri, sms kodu, erisim kodu, kapi kodu, lisans anahtari, giris kodu, bot tokeni, tokeni, tokenini, gizli kelime,
 	비밀번호, 패스워드, 암호, 암호문구, 비밀 번호, api 키, api키, 액세스 토큰, 엑세스 토큰, 접근 토큰, 토큰, 비밀 키, 비밀키, 시크릿 키, 개인 키, 개인키, 암호화 키, 카드 번호, 카드번호, 신용카드 번호, 신용카드번호, 보안 코드, 보안코드,
-	인증 코드, 인증코드, 인증번호, 인증 번호, 일회용 비밀번호, 일회용 코드, 복구 구문, 복구 문구, 복구 코드, 시드 구문, 시드 문구, 니모닉, 핀 번호, 핀번호, pin 번호, 자격 증명, 로그인 정보, 라이선스 키, 출입 코드, 현관 비밀번호, 세션 쿠키, otp 번호, 클라이언트 시크릿, 시크릿, 액세스 키`,
+	인증 코드, 인증코드, 인증번호, 인증 번호, 일회용 비밀번호, 일회용 코드, 복구 구문, 복구 단어, 복구 문구, 복구 코드, 시드 구문, 시드 문구, 니모닉, 핀 번호, 핀번호, pin 번호, 자격 증명, 로그인 정보, 라이선스 키, 출입 코드, 현관 비밀번호, 세션 쿠키, otp 번호, 클라이언트 시크릿, 시크릿, 액세스 키`,
 	// Head first: Romance and Slavic languages.
-	`mot de passe, mots de passe, phrase secrete, phrase de passe, phrase de recuperation, phrase mnemonique, cle api, cles api, cle d api, cle privee, cle secrete, cle d acces, cle de chiffrement, cle de licence, cle de recuperation, cle ssh, cle de signature, cle wifi,
+	`mot de passe, mots de passe, phrase secrete, phrase de passe, phrase de recuperation, mots de recuperation, phrase mnemonique, secret du webhook, cle api, cles api, cle d api, cle privee, cle secrete, cle d acces, cle de chiffrement, cle de licence, cle de recuperation, cle ssh, cle de signature, cle wifi,
 	jeton d acces, jeton d authentification, jeton api, jeton de session, jeton secret, jeton du bot, numero de carte, numero de la carte, numero de votre carte, numero de carte bancaire, carte bancaire, carte de credit, coordonnees bancaires de la carte, cryptogramme, cryptogramme visuel,
 	code de securite, code secret, code pin, code confidentiel, code a usage unique, code de verification, code sms, code recu par sms, code d acces, code d authentification, code de la porte, code de porte, code d entree, digicode, code d alarme, code de recuperation, code de secours, code de validation,
 	identifiants de connexion, secret client, reponse secrete, reponse a la question secrete,
-	contrasena, contrasenas, clave api, clave de api, clave de la api, clave de acceso, clave privada, clave secreta, clave de cifrado, clave de licencia, clave ssh, clave wifi, frase de contrasena, frase semilla, frase de recuperacion, frase secreta, frase mnemonica, token de acceso, token de api, token de sesion, token secreto,
+	contrasena, contrasenas, clave api, clave de api, clave de la api, clave de acceso, clave privada, clave secreta, clave de cifrado, clave de licencia, clave ssh, clave wifi, frase de contrasena, frase semilla, palabras semilla, palabras de recuperacion, palabra secreta, frase de recuperacion, frase secreta, frase mnemonica, token de acceso, token de api, token de sesion, token secreto,
 	numero de tarjeta, numero de la tarjeta, numero de su tarjeta, numero de tu tarjeta, tarjeta de credito, tarjeta de debito, codigo de seguridad, codigo de verificacion, codigo de un solo uso, codigo pin, codigo secreto, codigo de acceso, codigo sms, codigo recibido por sms, codigo de autenticacion, codigo de recuperacion, codigo de la puerta, codigo de la alarma, codigo cvv, credenciales, secreto del cliente, secreto de cliente,
 	parola d ordine, parola segreta, chiave api, chiave d accesso, chiave di accesso, chiave privata, chiave segreta, chiave di cifratura, chiave di crittografia, chiave di licenza, chiave ssh, chiave wifi, token di accesso, token d accesso, token di sessione, numero di carta, numero della carta, numero carta, numero della tua carta, carta di credito, carta di debito,
-	codice di sicurezza, codice pin, codice otp, codice di verifica, codice monouso, codice usa e getta, codice segreto, codice di accesso, codice d accesso, codice sms, codice ricevuto via sms, codice cvv, codice di recupero, codice della porta, codice dell allarme, credenziali, frase di recupero, frase seme, frase segreta, segreto del client,
+	codice di sicurezza, codice pin, codice otp, codice di verifica, codice monouso, codice usa e getta, codice segreto, codice di accesso, codice d accesso, codice sms, codice ricevuto via sms, codice cvv, codice di recupero, codice della porta, codice dell allarme, credenziali, frase di recupero, frase seme, parole di recupero, parole segrete, frase segreta, segreto del client,
 	senha, senhas, palavra passe, palavras passe, chave api, chave de api, chave da api, chave privada, chave secreta, chave de acesso, chave de criptografia, chave de licenca, chave ssh, token de acesso, token da api, token de sessao, numero do cartao, numero de cartao, numero do seu cartao, cartao de credito, cartao de debito,
-	codigo de seguranca, codigo de verificacao, codigo de uso unico, frase de recuperacao, frase semente, credenciais, codigo de acesso, codigo recebido por sms, codigo de recuperacao, codigo da porta, codigo do alarme, codigo de autenticacao, segredo do cliente,
+	codigo de seguranca, codigo de verificacao, codigo de uso unico, frase de recuperacao, palavras de recuperacao, palavra secreta, segredo do webhook, segredo da api, frase semente, credenciais, codigo de acesso, codigo recebido por sms, codigo de recuperacao, codigo da porta, codigo do alarme, codigo de autenticacao, segredo do cliente,
 	haslo, hasla do, haslem, klucz api, klucz do api, klucz prywatny, klucz dostepu, tajny klucz, klucz tajny, klucz szyfrowania, klucz szyfrujacy, klucz licencyjny, klucz odzyskiwania, token dostepu, token dostepowy, token api, token bota, numer karty, numer karty kredytowej, numer karty platniczej, karta kredytowa, dane karty, kod cvv, kod cvc, kod pin, kod zabezpieczajacy, kod bezpieczenstwa,
-	kod weryfikacyjny, kod jednorazowy, jednorazowy kod, kod sms, kod z sms, kod dostepu, kod odzyskiwania, kod do drzwi, kod do alarmu, kod uwierzytelniajacy, fraza odzyskiwania, fraza seed, dane logowania, dane uwierzytelniajace, poswiadczenia, haslo jednorazowe,
+	kod weryfikacyjny, kod jednorazowy, jednorazowy kod, kod sms, kod z sms, kod dostepu, kod odzyskiwania, kod do drzwi, kod do alarmu, kod uwierzytelniajacy, fraza odzyskiwania, slowa odzyskiwania, sekret webhooka, sekret klienta, fraza seed, dane logowania, dane uwierzytelniajace, poswiadczenia, haslo jednorazowe,
 	пароль, паролем, пароли, ключ api, api ключ, ключ к api, ключ доступа, закрытый ключ, приватный ключ, секретный ключ, ключ шифрования, ключ восстановления, лицензионный ключ, токен, токен доступа, токен бота, номер карты, номер банковской карты, номер вашей карты, номер кредитной карты, данные карты, реквизиты карты, код безопасности, код cvv, cvv код, код с обратной стороны карты,
-	код подтверждения, код из смс, код из sms, одноразовый код, код доступа, код авторизации, код аутентификации, код проверки, код восстановления, пин код, пинкод, пин, секретная фраза, сид фраза, сид фразу, фраза восстановления, фразу восстановления, секретную фразу, мнемоническая фраза, мнемоническую фразу, кодовое слово, секретное слово, учетные данные, код от двери, код домофона, код от сейфа, код сигнализации, ответ на секретный вопрос, секрет клиента`,
+	код подтверждения, код из смс, код из sms, одноразовый код, код доступа, код авторизации, код аутентификации, код проверки, код восстановления, пин код, пинкод, пин, секретная фраза, сид фраза, сид фразу, фраза восстановления, слова восстановления, секрет вебхука, фразу восстановления, секретную фразу, мнемоническая фраза, мнемоническую фразу, кодовое слово, секретное слово, учетные данные, код от двери, код домофона, код от сейфа, код сигнализации, ответ на секретный вопрос, секрет клиента`,
 	// Genitive forms.
 	`hasla, hasel, tokena, klucza api, klucza prywatnego, kodu pin, numeru karty, пароля, токена, api ключа, ключа api, приватного ключа, закрытого ключа, секретного ключа, номера карты, пин кода, кода подтверждения, кода из смс`,
 	// Whole clause only.
-	`clave, jeton, seed, pass, pw, sifre kodu, ключ, klucz, sleutel, schlussel, anahtar, 키`,
+	`clave, jeton, seed, pass, sifre kodu, ключ, klucz, sleutel, schlussel, anahtar, 키`,
 	`passwort, kennwort, wachtwoord, password, passphrase, passcode, kartennummer, geheimzahl, zugangsdaten, zugriffstoken, accesstoken, authtoken, bottoken, apikey, apitoken, secretkey, privatekey, clientsecret, pincode, 비밀번호, 패스워드, 인증번호, 카드번호, 보안코드`,
 	`密码, 密碼, 口令, api密钥, api密鑰, api金鑰, apikey, 密钥, 密鑰, 秘钥, 私钥, 私鑰, 访问令牌, 訪問令牌, 令牌, 访问密钥, token令牌, 银行卡号, 信用卡号, 信用卡號, 卡号, 信用卡信息, 安全码, 安全碼, 验证码, 驗證碼, 校验码, 动态码, 动态口令, 助记词, 助記詞, 恢复短语, 恢复词, 种子短语, 凭据, 凭证, 登录凭证, 登录信息, pin码, 安全代码, 恢复代码, 授权码, 许可证密钥, 门禁密码, 一次性代码, 安全问题答案, cvv, cvc, token, 访问token,
-	パスワード, パスフレーズ, パスコード, 暗証番号, apiキー, アクセストークン, トークン, 秘密鍵, シークレットキー, シークレット, アクセスキー, ライセンスキー, 暗号鍵, 暗号化キー, カード番号, クレジットカード番号, クレジットカード情報, クレジットカード, セキュリティコード, 認証コード, 認証番号, 確認コード, ワンタイムコード, リカバリーフレーズ, シードフレーズ, 復元フレーズ, リカバリーコード, 復旧コード, バックアップコード, 認証情報, ログイン情報, 資格情報, pinコード, pin, 秘密の質問の答え, 合言葉, ニーモニック, 解錠コード, セッションcookie, クライアントシークレット`,
+	パスワード, パスフレーズ, パスコード, 暗証番号, apiキー, アクセストークン, トークン, 秘密鍵, シークレットキー, シークレット, アクセスキー, ライセンスキー, 暗号鍵, 暗号化キー, カード番号, クレジットカード番号, クレジットカード情報, クレジットカード, セキュリティコード, 認証コード, 認証番号, 確認コード, ワンタイムコード, リカバリーフレーズ, シードフレーズ, 復元フレーズ, 復元用の単語, リカバリーワード, リカバリーコード, 復旧コード, バックアップコード, 認証情報, ログイン情報, 資格情報, pinコード, pin, 秘密の質問の答え, 合言葉, ニーモニック, 解錠コード, セッションcookie, クライアントシークレット`,
 )
+
+func init() { secrets.composed = true }
 
 // identifiers name a person; they grant nothing by themselves.
 var identifiers = newLexicon(
@@ -128,7 +130,7 @@ var (
 	wants    = set(`needed required need ask asked asking asks necessary wanted share store shared stored here notig erforderlich gebraucht noetig necessaire demande requis demandons necesario necesita pedimos necessario serve chiediamo necessaria precisa pedimos nodig gevraagd potrzebne wymagane требуется нужен нужно спрашиваем gerekli gerekmez istemeyiz 필요 요구`)
 	requests = set(`enter enters type paste provide give input insert supply submit copy fill choose set create pick write send tell need want please confirm repeat retype reenter specify put state share reveal
 		eingeben gib geben bitte einfugen nenne nennen angeben angib wahlen wahle wiederholen wiederhole eintragen trage tragen hinterlegen schicken sende senden bestatigen bestatige benotigen brauchen eingabe
-		entrez entrer saisir saisissez saisie indiquez indiquer donner donnez collez coller fournir fournissez tapez choisissez confirmez confirmer renseignez veuillez repetez envoyez
+		entrez entrer saisir saisissez saisie indiquez indiquer donner donnez collez coller fournir fournissez tapez choisissez confirmez confirmer renseignez veuillez repetez envoyez merci communiquer communiquez transmettre
 		introduce introduzca introducir ingrese ingresa ingresar escribe escriba pega pegue proporciona proporcione indique indica dame elige elija confirma confirme repita repite envie teclee
 		inserisci inserire inserisca incolla incollare digita digiti fornisci fornire scrivi indicare scegli conferma confermare ripeti inviare invia
 		digite insira informe informar cole forneca introduza escreva escolha repita envie digitar
@@ -162,13 +164,34 @@ var (
 		ponownie tutaj glowne
 		tekrar yeni
 		다시 확인 재입력 값 입력 선택 필수
-		lotp`)
+		ein an ihrer ihres deiner deines meiner meines seiner eines einer unserer unseres die dat der das que qui che ktory ktora который которую`)
 	services = set(`github gitlab bitbucket slack openai anthropic aws azure google gcp telegram discord wifi wi smtp imap ftp sftp ssh bot api jira notion stripe paypal twilio hubspot salesforce linear sentry npm docker postgres mysql mongodb redis oracle windows admin root cloudflare heroku vercel netlify figma zoom dropbox git hub gmail outlook instagram facebook twitter netflix apple microsoft shopify datadog grafana`)
 )
 
+// Words from which composed puts a code together.
 var (
-	cjkNegations = []string{"不要", "请勿", "無需", "无需", "不需要", "忘记", "忘れ", "不会", "绝不", "切勿", "不存", "必要ありません", "必要はありません", "不要です", "しないで", "聞くことはありません", "求めません", "お尋ねしません", "入力しません", "いりません", "忘記"}
+	codeWords = set(`code codes kod kodu kodunu kode codigo codice код 코드 digicode combination kombination combinaison combinacion combinazione kombinacja комбинация`)
+	codeHeads = set(`name label format length count type review owner style editor snippet block base quality path number`)
+	opened    = set(`door gate garage safe locker vault alarm entrance entry lock intercom elevator lobby building tur tor garage tresor schliessfach eingang alarmanlage hauseingang schranke
+		porte portail coffre entree casier alarme immeuble garage interphone puerta portal caja cajafuerte taquilla alarma garaje porton edificio porta cancello portone cassaforte armadietto allarme ingresso
+		portao cofre armario alarme garagem entrada deur poort kluis kluisje alarm ingang drzwi bramy brama sejfu skrytki alarmu furtki wejscia kapi kapisi kapinin kasa kasasi dolap alarm garaj giris
+		двери дверь подъезда подъезд сейфа сейф ворот домофона шкафчика сигнализации калитки гаража 현관 현관문 금고 사물함 출입문 대문 경보`)
+	received     = set(`sms text texted texts authenticator смс 문자 문자로 인증 otp 2fa mfa whatsapp`)
+	phones       = set(`handy telefon telefono telephone mobile phone celular movil telefoon telefonunuza telefonuna telefonu portable телефон телефона 휴대폰 휴대폰으로 email mail app application aplicacion applicazione aplicativo aplikacji uygulama приложения приложении`)
+	got          = set(`received receive receives sent send got texted emailed shown generated erhalten erhaltenen gesendet geschickt angezeigt recu recue recus envoye affiche recibido recibio recibida enviado enviamos muestra recebido recebeu mostrado ricevuto ricevuta inviato mostrato ontvangen gekregen gestuurd verzonden otrzymany otrzymales wyslany wyslalismy gelen gonderilen gonderdigimiz пришедший пришел присланный отправленный отправили полученный получили 받은 보낸 전송된`)
+	digitWords   = set(`digits digit numbers ziffern ziffer chiffres cifras digitos numeros cifre cijfers cyfry cyfr haneli rakam цифры цифр 자리 숫자`)
+	cardWords    = set(`card karte carte tarjeta carta cartao kaart karty kart kartin karta карты карте 카드`)
+	backWords    = set(`back reverse ruckseite dos verso reverso atras retro achterkant odwrocie arka arkasindaki обороте оборотной 뒷면`)
+	loyalty      = set(`loyalty membership member library bonus points fidelity fidelite fidelidad fidelidade fedelta kundenkarte kunden treue treuekarte klantenkaart klant stalego klienta lojalnosciowej biblioteki musteri sadakat лояльности скидочной бонусной клиента читательского 포인트 멤버십 회원 회원카드 puntos pontos socio visite visita biblioteca bibliotheque`)
+	loyaltyStems = []string{"kunden", "mitglied", "bibliothek", "treue", "bonus", "klanten", "spielerkarte", "visiten"}
+	cjkCodes     = []string{"コード", "番号", "代码", "验证码", "数字", "コード番号", "口令"}
+	cjkReceived  = []string{"smsで", "sms", "短信", "手机收到", "携帯に", "スマホに", "メッセージで届いた", "届いたコード", "玄関", "ドア", "門の", "金庫", "ロッカー", "门禁", "大门", "保险箱", "储物柜", "カード裏", "卡背面"}
+	cjkLoyalty   = []string{"会员", "會員", "積分", "积分", "ポイント", "会員", "図書", "图书"}
+)
+
+var (
+	cjkNegations = []string{"不要", "请勿", "無需", "无需", "不需要", "忘记", "忘れ", "不会", "绝不", "切勿", "不存", "ことはありません", "必要ありません", "必要はありません", "不要です", "しないで", "聞くことはありません", "求めません", "お尋ねしません", "入力しません", "いりません", "忘記"}
 	cjkRequests  = []string{"输入", "輸入", "填写", "粘贴", "提供", "设置", "请", "請", "入力", "貼り付け", "ください", "教えて", "お知らせ", "発送", "发送", "再次", "登録", "設定"}
 	cjkHeads     = []string{"の名前", "名称的", "数量的", "关于", "についての", "に関する", "公开"}
-	cjkTails     = []string{"を", "の入力", "の再入力", "の確認", "の値", "（", "(", "が必要", "をもう", "は必須", "再入力", "確認用", "再次", "确认", "確認", "的值", "是多少", "（必填", "を設定", "发给", "发送", "は？", "は?", "で認証"}
+	cjkTails     = []string{"を", "の入力", "の再入力", "の確認", "の値", "（", "(", "が必要", "をもう", "は必須", "再入力", "確認用", "再次", "确认", "確認", "的值", "是多少", "（必填", "を設定", "发给", "发送", "は？", "は?", "で認証", "粘贴"}
 )

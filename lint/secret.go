@@ -82,6 +82,7 @@ type lexicon struct {
 	longest  int                 // words of the longest term
 	suffixes []string            // ends of compound words
 	cjk      []string            // terms of scripts without spaces, the longest first
+	composed bool                // codes by what they are for, too
 }
 
 type termKind uint8
@@ -105,6 +106,11 @@ func (x *lexicon) find(text string, where place) (string, bool) {
 		}
 		for clause := range clauses(sentence) {
 			if w, ok := x.clause(clause, where); ok {
+				return w, true
+			}
+		}
+		if x.composed {
+			if w, ok := composed(sentence, where); ok {
 				return w, true
 			}
 		}
@@ -164,15 +170,18 @@ var joined = strings.NewReplacer("sign in", "signin", "log in", "login", "sign o
 // clause looks for a term that is the head of its phrase.
 func (x *lexicon) clause(s string, where place) (string, bool) {
 	all := splitWords(joined.Replace(s))
-	// A conjunction begins a phrase of its own.
-	for len(all) > 0 {
+	// A conjunction begins a phrase of its own, under the request before it.
+	for asked, first := false, true; len(all) > 0; first = false {
 		end := 0
 		for end < len(all) && !(conjunctions[all[end]] && end > 0) {
 			end++
 		}
-		if w, ok := x.phrase(all[:end], where); ok {
-			return w, true
+		if first || asked || where == inLabel {
+			if w, ok := x.phrase(all[:end], where); ok {
+				return w, true
+			}
 		}
+		asked = asked || anyOf(all[:end], requests)
 		if end == len(all) {
 			break
 		}
@@ -194,7 +203,7 @@ func (x *lexicon) phrase(ws []string, where place) (string, bool) {
 				return "", false
 			}
 		}
-		if anyOf(before, negations) || weakBefore(term, before) || !x.follows(kind, after, where) || !leads(kind, before, after, where) {
+		if anyOf(before, negations) || weakBefore(term, before) || cardTerms.MatchString(term) && anyOf(ws, loyalty) || !x.follows(kind, after, where) || !leads(kind, before, after, where) {
 			i += n - 1
 			continue
 		}
@@ -221,7 +230,7 @@ func (x *lexicon) at(ws []string, i int) (string, int, termKind) {
 	}
 	w := ws[i]
 	for _, suffix := range x.suffixes {
-		if len(w) > len(suffix)+1 && strings.HasSuffix(w, suffix) {
+		if stem, ok := strings.CutSuffix(w, suffix); ok && len(stem) > 1 && !containsAny(stem, loyaltyStems) {
 			return suffix, 1, headLast
 		}
 		if base := withoutParticle(w); base != w && len(base) > len(suffix)+1 && strings.HasSuffix(base, suffix) {
@@ -250,7 +259,7 @@ func (x *lexicon) follows(kind termKind, after []string, where place) bool {
 	next := after[0]
 	switch {
 	case kind == alone:
-		return requests[next] || tails[next] && len(after) == 1
+		return trailingRequests[next] || tails[next] && len(after) == 1
 	case where != inLabel && copulas[next]:
 		return false // a statement about it
 	case kind == headFirst, kind == genitive:
@@ -258,7 +267,7 @@ func (x *lexicon) follows(kind termKind, after []string, where place) bool {
 	case isNumber(next):
 		return true
 	}
-	return tails[next] || links[next] || requests[next] || services[next]
+	return tails[next] || links[next] || trailingRequests[next] || services[next]
 }
 
 // leads is true unless what stands before the term is the head of its phrase,
@@ -293,7 +302,7 @@ func leads(kind termKind, before, after []string, where place) bool {
 	case inDescription:
 		return asked || len(before) <= 3
 	case inMessage:
-		return asked || len(before) <= 2 && (len(after) == 0 || links[after[0]] || requests[after[0]])
+		return asked || len(before) <= 2 && (len(after) == 0 || links[after[0]] || trailingRequests[after[0]])
 	}
 	return true
 }
@@ -319,6 +328,49 @@ func isNumber(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
 }
 
+// composed finds a code by what it is for or how it came, since no list of
+// terms holds them all: "code" and "gate", "digits" and "back" of a card.
+func composed(sentence string, where place) (string, bool) {
+	ws := splitWords(joined.Replace(sentence))
+	if where != inLabel && !anyOf(ws, requests) && (len(ws) == 0 || !anyOf(ws[:min(3, len(ws))], codeWords)) && isASCII(sentence) {
+		return "", false
+	}
+	if anyOf(ws, negations) || anyOf(ws, actions) {
+		return "", false
+	}
+	code := -1
+	for i, w := range ws {
+		if codeWords[w] {
+			code = i
+			break
+		}
+	}
+	switch {
+	case code >= 0 && code+1 < len(ws) && codeHeads[ws[code+1]]:
+		return "", false
+	case code > 0 && !anyOf(ws[:code], received) && !leads(headFirst, ws[:code], nil, inLabel):
+		return "", false
+	case code >= 0 && anyOf(ws, opened):
+		return ws[code] + " that opens something", true
+	case code >= 0 && (anyOf(ws, received) || anyOf(ws, phones) && anyOf(ws, got)):
+		return ws[code] + " that proves who somebody is", true
+	case anyOf(ws, digitWords) && anyOf(ws, cardWords) && anyOf(ws, backWords):
+		return "digits of a card", true
+	}
+	if isASCII(sentence) || containsAny(sentence, cjkNegations) {
+		return "", false
+	}
+	for _, c := range cjkCodes {
+		_, after, ok := strings.Cut(sentence, c)
+		if ok && cjkTail(strings.TrimSpace(after), where) && containsAny(sentence, cjkReceived) {
+			return c, true
+		}
+	}
+	return "", false
+}
+
+var cardTerms = regexp.MustCompile(`card|kart|карт|carte|tarjeta|cartao|carta|kaart|카드|卡`)
+
 // findCJK looks for terms of Chinese and Japanese, where words are not set
 // apart: the term has to end its phrase.
 func (x *lexicon) findCJK(folded string, where place) (string, bool) {
@@ -334,7 +386,7 @@ func (x *lexicon) findCJK(folded string, where place) (string, bool) {
 					continue
 				}
 				before, after := clause[:i], clause[i+len(term):]
-				if !cjkTail(after, where) || containsAny(before, cjkHeads) {
+				if !cjkTail(after, where) || containsAny(before, cjkHeads) || cardTerms.MatchString(term) && containsAny(before, cjkLoyalty) {
 					break // the longest term decides
 				}
 				asked := containsAny(clause, cjkRequests)
