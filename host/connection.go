@@ -252,7 +252,7 @@ func (c *connection) alive() bool {
 	case <-c.gone:
 		return false
 	default:
-		return true
+		return c.process == nil || c.process.Err() == nil
 	}
 }
 

@@ -107,6 +107,11 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 		}
 	}()
 
+	if over, err := c.over(ctx, 1); err != nil {
+		return nil, c.refuse(ctx, q, "", err)
+	} else if over != nil {
+		return nil, c.refuse(ctx, q, "", over)
+	}
 	held, err := c.host.inbox.Hold(ctx, c.claim, inbox.NewQuestion{Params: q.Params, ExpiresAt: elicitationExpiry(q.Params)})
 	if err != nil {
 		return nil, c.refuse(ctx, q, "", err)

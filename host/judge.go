@@ -107,8 +107,11 @@ func judgeURLsNeeded(v verdict, list []json.RawMessage) verdict {
 			ID string `json:"elicitationId"`
 		}
 		_ = json.Unmarshal(params, &id)
-		if id.ID == "" || seen[id.ID] {
+		if id.ID == "" { // MCP 2025-11-25 requires one; without it the place in the list will do
 			id.ID = fmt.Sprintf("url-%d", i+1)
+		}
+		for seen[id.ID] {
+			id.ID += "'"
 		}
 		seen[id.ID] = true
 		asks.questions = append(asks.questions, inbox.NewQuestion{Key: id.ID, Params: params})

@@ -97,6 +97,10 @@ func Explain(c *inbox.Call, server string) string {
 		return fmt.Sprintf("%s asks you something and waits on the line.", server)
 	}
 	if c.Detail != "" {
+		// The inbox does not know what the server is called.
+		if rest, ok := strings.CutPrefix(c.Detail, "The server"); ok {
+			return server + rest
+		}
 		return c.Detail
 	}
 	if c.Reason == inbox.ReasonStopped && c.State == inbox.Stopped {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -235,6 +236,11 @@ func (p *serversParser) server(id string, at int64, raw json.RawMessage) error {
 			if err == nil {
 				s.shown = withoutSecrets(v)
 				s.URL, err = expanded(key, at, v)
+			}
+			if u, bad := url.Parse(s.URL); s.shown == "" && err == nil && bad == nil {
+				// The variables stand in front, so nobody knows which part of
+				// the path came out of one.
+				s.shown = origin(u)
 			}
 			return err
 		case "headers":

@@ -122,6 +122,10 @@ func (c *carriage) replied(conn *connection, reply wiretap.Reply) sent {
 		}
 		v = judgeError(reply.Error, false, true)
 	case outcomeAsks:
+		if over, err := c.over(c.ctx, len(v.questions)); err == nil && over != nil {
+			v = verdict{judgement: outcomeFailed, reason: over.Reason}
+			break
+		}
 		c.park(conn, v)
 		return sentStop
 	case outcomeLater:
