@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/parley-mcp/parley/elicit"
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/internal/travel"
 )
@@ -53,6 +54,7 @@ func runDemo(ctx context.Context, env *environment, common hostFlags, addr strin
 		LogFile: filepath.Join(common.data, "bookings.jsonl"),
 		// The server's keys outlive the process, or its parked calls would end with it.
 		KeysFile: filepath.Join(common.data, "travel-keys.json"),
+		Kit:      elicit.Options{Logger: newLog(env).With("server", travel.Name)},
 	})
 	if err != nil {
 		return usageError("", "starting travel: %w", err)

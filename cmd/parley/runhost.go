@@ -17,6 +17,7 @@ import (
 
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/quiet"
 	"github.com/parley-mcp/parley/internal/seal"
 	"github.com/parley-mcp/parley/serve"
 	"github.com/parley-mcp/parley/store/sqlitestore"
@@ -49,7 +50,7 @@ func runHost(ctx context.Context, env *environment, common hostFlags, servers *h
 	}
 	defer release()
 
-	log := slog.New(slog.NewTextHandler(env.stderr, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	log := newLog(env)
 	ring, err := seal.Open(filepath.Join(common.data, keysFile))
 	if err != nil {
 		return usageError("", "the keys: %w", err)
@@ -91,6 +92,13 @@ func runHost(ctx context.Context, env *environment, common hostFlags, servers *h
 	fmt.Fprintf(env.stdout, "Parley is ready. Open this address; it signs in one browser, once:\n\n  %s\n\n", serve.Address(base, signIn.OneTime()))
 	fmt.Fprintf(env.stdout, "Another address: parley address --data %s\nStop: Ctrl-C\n", common.data)
 	return serveUntil(ctx, ln, api.Handler(), h.Run)
+}
+
+// newLog is the log of a process: for the operator, on standard error, and
+// without what is none of the operator's business (package quiet).
+func newLog(env *environment) *slog.Logger {
+	text := slog.NewTextHandler(env.stderr, &slog.HandlerOptions{Level: slog.LevelInfo})
+	return slog.New(quiet.New(text))
 }
 
 // serveUntil serves handler on ln and runs work beside it. When ctx ends it stops
@@ -160,6 +168,10 @@ func listen(ctx context.Context, flagName, addr string) (net.Listener, error) {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, connectError(fmt.Sprintf("is another parley running? choose another port with %s", flagName),
 			"%s is in use", addr)
+	}
+	var malformed *net.AddrError
+	if errors.As(err, &malformed) {
+		return nil, usageError("write it as HOST:PORT, for example "+defaultAddr, "%s %q: %s", flagName, addr, malformed.Err)
 	}
 	if err != nil {
 		return nil, connectError("", "listening on %s: %w", addr, err)
