@@ -276,11 +276,11 @@ var en = {
   "review.default.argument": "default value",
   "review.earlier": "from your earlier answer",
   "review.omitted": "No answer, not sent: {list}",
-  "record.sent": "You sent this at {at}{via}.",
-  "record.agreed": "You accepted at {at}{via}.",
-  "record.opened": "You agreed to open {domain} at {at}{via}.",
-  "record.declined": "You declined at {at}{via}. Nothing that you typed was sent.",
-  "record.cancelled": "You cancelled this question at {at}{via}. Nothing that you typed was sent.",
+  "record.sent": "You sent this {at}{via}.",
+  "record.agreed": "You accepted {at}{via}.",
+  "record.opened": "You agreed to open {domain} {at}{via}.",
+  "record.declined": "You declined {at}{via}. Nothing that you typed was sent.",
+  "record.cancelled": "You cancelled this question {at}{via}. Nothing that you typed was sent.",
   "record.expired": "Nobody answered by {at}, so the question ended.",
   "record.withdrawn": "{server} withdrew the question. Nothing was sent.",
   "closed.server": "{server} withdrew the question. Nothing was sent.",
@@ -291,6 +291,8 @@ var en = {
   "via.inbox": " from the inbox",
   "via.api": " through another program",
   "via.terminal": " in a terminal",
+  "time.today": "at {time}",
+  "time.day": "on {date} at {time}",
   "form.left-out": "Not asked, because it cannot be shown here:",
   "form.no-view": "The question cannot be shown as a form.",
   "form.stopped": "“{label}” must be answered and cannot be shown: {reason}",
@@ -419,6 +421,13 @@ function when(rfc3339) {
   const date = new Date(rfc3339);
   if (Number.isNaN(date.getTime())) return rfc3339;
   return date.toDateString() === (/* @__PURE__ */ new Date()).toDateString() ? times.format(date) : moments.format(date);
+}
+var days = new Intl.DateTimeFormat(locale, { dateStyle: "long" });
+function at(rfc3339) {
+  const date = new Date(rfc3339 ?? "");
+  if (Number.isNaN(date.getTime())) return "";
+  const time = times.format(date);
+  return date.toDateString() === (/* @__PURE__ */ new Date()).toDateString() ? t("time.today", { time }) : t("time.day", { date: days.format(date), time });
 }
 
 // src/lib/api.ts
@@ -1457,8 +1466,8 @@ function parts(zone, instant) {
   }
   const found = {};
   for (const { type, value } of format.formatToParts(instant)) found[type] = Number(value);
-  const at = (name) => found[name] ?? 0;
-  return { year: at("year"), month: at("month"), day: at("day"), hour: at("hour"), minute: at("minute"), second: at("second") };
+  const at2 = (name) => found[name] ?? 0;
+  return { year: at2("year"), month: at2("month"), day: at2("day"), hour: at2("hour"), minute: at2("minute"), second: at2("second") };
 }
 function asUTC(local) {
   const date = /* @__PURE__ */ new Date(0);
@@ -2466,16 +2475,16 @@ function deadline(question) {
 }
 function outcome(question) {
   const { answer, server, state } = question;
-  const at = when(answer?.at);
+  const moment = at(answer?.at);
   const via = answer && has(`via.${answer.via}`) ? t(`via.${answer.via}`) : "";
   switch (state) {
     case "accepted":
-      if (question.mode === "url") return rich("record.opened", { domain: question.url?.domain || question.url?.host || "", at, via });
-      return rich(answer?.review?.length ? "record.sent" : "record.agreed", { server, at, via });
+      if (question.mode === "url") return rich("record.opened", { domain: question.url?.domain || question.url?.host || "", at: moment, via });
+      return rich(answer?.review?.length ? "record.sent" : "record.agreed", { server, at: moment, via });
     case "declined":
-      return rich("record.declined", { server, at, via });
+      return rich("record.declined", { server, at: moment, via });
     case "cancelled":
-      return rich("record.cancelled", { server, at, via });
+      return rich("record.cancelled", { server, at: moment, via });
     case "expired":
       return rich("record.expired", { at: when(question.expires_at) });
     case "withdrawn": {
@@ -2552,8 +2561,8 @@ function emphasised(link) {
   const domain = link.domain || host;
   const start = href.indexOf(host, href.indexOf("//"));
   if (host === "" || start < 0 || !host.endsWith(domain)) return [href];
-  const at = start + host.length - domain.length;
-  return [href.slice(0, at), el("strong", { class: "domain" }, domain), href.slice(at + domain.length)];
+  const at2 = start + host.length - domain.length;
+  return [href.slice(0, at2), el("strong", { class: "domain" }, domain), href.slice(at2 + domain.length)];
 }
 function findings(question) {
   const link = question.url;

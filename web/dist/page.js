@@ -276,11 +276,11 @@ var en = {
   "review.default.argument": "default value",
   "review.earlier": "from your earlier answer",
   "review.omitted": "No answer, not sent: {list}",
-  "record.sent": "You sent this at {at}{via}.",
-  "record.agreed": "You accepted at {at}{via}.",
-  "record.opened": "You agreed to open {domain} at {at}{via}.",
-  "record.declined": "You declined at {at}{via}. Nothing that you typed was sent.",
-  "record.cancelled": "You cancelled this question at {at}{via}. Nothing that you typed was sent.",
+  "record.sent": "You sent this {at}{via}.",
+  "record.agreed": "You accepted {at}{via}.",
+  "record.opened": "You agreed to open {domain} {at}{via}.",
+  "record.declined": "You declined {at}{via}. Nothing that you typed was sent.",
+  "record.cancelled": "You cancelled this question {at}{via}. Nothing that you typed was sent.",
   "record.expired": "Nobody answered by {at}, so the question ended.",
   "record.withdrawn": "{server} withdrew the question. Nothing was sent.",
   "closed.server": "{server} withdrew the question. Nothing was sent.",
@@ -291,6 +291,8 @@ var en = {
   "via.inbox": " from the inbox",
   "via.api": " through another program",
   "via.terminal": " in a terminal",
+  "time.today": "at {time}",
+  "time.day": "on {date} at {time}",
   "form.left-out": "Not asked, because it cannot be shown here:",
   "form.no-view": "The question cannot be shown as a form.",
   "form.stopped": "“{label}” must be answered and cannot be shown: {reason}",
@@ -419,6 +421,13 @@ function when(rfc3339) {
   const date = new Date(rfc3339);
   if (Number.isNaN(date.getTime())) return rfc3339;
   return date.toDateString() === (/* @__PURE__ */ new Date()).toDateString() ? times.format(date) : moments.format(date);
+}
+var days = new Intl.DateTimeFormat(locale, { dateStyle: "long" });
+function at(rfc3339) {
+  const date = new Date(rfc3339 ?? "");
+  if (Number.isNaN(date.getTime())) return "";
+  const time = times.format(date);
+  return date.toDateString() === (/* @__PURE__ */ new Date()).toDateString() ? t("time.today", { time }) : t("time.day", { date: days.format(date), time });
 }
 
 // src/lib/api.ts
@@ -1457,8 +1466,8 @@ function parts(zone, instant) {
   }
   const found = {};
   for (const { type, value } of format.formatToParts(instant)) found[type] = Number(value);
-  const at = (name2) => found[name2] ?? 0;
-  return { year: at("year"), month: at("month"), day: at("day"), hour: at("hour"), minute: at("minute"), second: at("second") };
+  const at2 = (name2) => found[name2] ?? 0;
+  return { year: at2("year"), month: at2("month"), day: at2("day"), hour: at2("hour"), minute: at2("minute"), second: at2("second") };
 }
 function asUTC(local) {
   const date = /* @__PURE__ */ new Date(0);
@@ -2466,16 +2475,16 @@ function deadline(question) {
 }
 function outcome(question) {
   const { answer, server, state } = question;
-  const at = when(answer?.at);
+  const moment = at(answer?.at);
   const via = answer && has(`via.${answer.via}`) ? t(`via.${answer.via}`) : "";
   switch (state) {
     case "accepted":
-      if (question.mode === "url") return rich("record.opened", { domain: question.url?.domain || question.url?.host || "", at, via });
-      return rich(answer?.review?.length ? "record.sent" : "record.agreed", { server, at, via });
+      if (question.mode === "url") return rich("record.opened", { domain: question.url?.domain || question.url?.host || "", at: moment, via });
+      return rich(answer?.review?.length ? "record.sent" : "record.agreed", { server, at: moment, via });
     case "declined":
-      return rich("record.declined", { server, at, via });
+      return rich("record.declined", { server, at: moment, via });
     case "cancelled":
-      return rich("record.cancelled", { server, at, via });
+      return rich("record.cancelled", { server, at: moment, via });
     case "expired":
       return rich("record.expired", { at: when(question.expires_at) });
     case "withdrawn": {
@@ -2552,8 +2561,8 @@ function emphasised(link) {
   const domain = link.domain || host;
   const start = href.indexOf(host, href.indexOf("//"));
   if (host === "" || start < 0 || !host.endsWith(domain)) return [href];
-  const at = start + host.length - domain.length;
-  return [href.slice(0, at), el("strong", { class: "domain" }, domain), href.slice(at + domain.length)];
+  const at2 = start + host.length - domain.length;
+  return [href.slice(0, at2), el("strong", { class: "domain" }, domain), href.slice(at2 + domain.length)];
 }
 function findings(question) {
   const link = question.url;
@@ -3080,7 +3089,7 @@ async function exchange(once) {
 }
 
 // src/page/app.css
-var app_default = ':host { min-block-size: 100dvh; background: var(--_ground); display: flex; flex-direction: column }\nheader { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem; padding: .625rem 1.25rem; background: var(--_paper); border-block-end: 1px solid var(--_line) }\n.skip { position: absolute; inset-block-start: -4rem; inset-inline-start: .5rem; z-index: 2 }\n.skip:focus { inset-block-start: .375rem }\n.brand { display: flex; align-items: center; gap: .5rem; font-weight: 700; font-size: 1.125rem; letter-spacing: -.01em; color: inherit; text-decoration: none; min-block-size: 1.5rem }\n.logo { inline-size: 1.25rem; block-size: 1.25rem; border-radius: 50% 50% 50% 3px; background: var(--_accent); position: relative }\n.logo::after { content: ""; position: absolute; inset: .375rem; border-radius: 50%; background: var(--_paper) }\n.space { flex: 1 }\n.who { font-size: .875rem }\n.waiting { font-size: .9375rem; padding: .25rem .625rem; border-radius: 999px; border: 1px solid transparent; color: var(--_quiet); text-decoration: none; min-block-size: 1.5rem }\n.waiting.some { color: var(--_ask); border-color: currentColor; font-weight: 600; background: var(--_ask-tint) }\n.waiting:hover, .waiting[aria-current] { text-decoration: underline; text-underline-offset: .2em }\n.menu { display: none; min-block-size: 2.25rem; padding-block: .25rem }\n.banner { padding: .5rem 1.25rem; text-align: center; font-weight: 600; color: var(--_bad); background: var(--_bad-tint); border-block-end: 1px solid var(--_line); position: sticky; inset-block-start: 0; z-index: 1 }\n.columns { flex: 1; display: grid; grid-template-columns: 17rem minmax(0, 1fr) }\n\n.columns.alone { display: block }\naside { padding: 1.25rem; border-inline-end: 1px solid var(--_line); display: grid; gap: 1.5rem; align-content: start }\naside h2 { font-size: .8125rem; letter-spacing: .02em; color: var(--_quiet); margin-block-end: .5rem }\naside ul { list-style: none; display: grid; gap: .25rem }\naside nav a { display: grid; padding: .4375rem .625rem; margin-inline: -.625rem; border-radius: 0; border-start-end-radius: 7px; border-end-end-radius: 7px; color: inherit; text-decoration: none; font-size: .9375rem }\naside nav a:hover { background: var(--_paper) }\naside nav a[aria-current] { background: var(--_paper); box-shadow: inset 3px 0 var(--_accent) }\naside nav .title { font-weight: 550; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }\naside nav .quiet { font-size: .875rem }\naside nav strong { color: var(--_ask) }\naside .servers { gap: .875rem; font-size: .9375rem }\n.status { color: var(--_quiet); font-size: .875rem }\n.status::before { content: "● "; font-size: .625rem; vertical-align: .1em }\n.status.connected::before { color: var(--_good) }\n.status.failed::before { content: "■ "; color: var(--_bad) }\n.status.idle::before { content: "○ " }\n.address { font-size: .875rem }\n.bad-text { color: var(--_bad); font-size: .875rem }\naside details { font-size: .875rem; color: var(--_quiet) }\naside .rows > div { grid-template-columns: 1fr }\nmain { inline-size: 100%; max-inline-size: 50rem; margin-inline: auto; padding: 1.75rem 1.5rem 4rem }\nmain:focus-visible { outline: none }\n.signed-out { display: grid; gap: 1rem; max-inline-size: 36rem; padding-block: 2rem }\n@media (max-width: 54rem) {\n	.columns { display: block }\n	.menu { display: block }\n	.who { display: none }\n	aside { display: none; border-inline-end: 0; border-block-end: 1px solid var(--_line); background: var(--_paper) }\n	aside.open { display: grid }\n}\n@media (max-width: 30rem) {\n	header { padding-inline: .875rem; gap: .5rem }\n	main { padding: 1.25rem .875rem 3rem }\n	.waiting { order: 1; flex: 1 0 100%; text-align: center }\n	.waiting:not(.some) { padding: 0; text-align: start }\n}\n@media (forced-colors: active) {\n	.logo { forced-color-adjust: none; background: CanvasText }\n	.waiting.some { border-color: LinkText }\n	aside nav a[aria-current] { outline: 2px solid Highlight }\n}\n';
+var app_default = ':host { min-block-size: 100dvh; background: var(--_ground); display: flex; flex-direction: column }\nheader { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem; padding: .625rem 1.25rem; background: var(--_paper); border-block-end: 1px solid var(--_line) }\n.skip { position: absolute; inset-block-start: -4rem; inset-inline-start: .5rem; z-index: 2 }\n.skip:focus { inset-block-start: .375rem }\n.brand { display: flex; align-items: center; gap: .5rem; font-weight: 700; font-size: 1.125rem; letter-spacing: -.01em; color: inherit; text-decoration: none; min-block-size: 1.5rem }\n.logo { inline-size: 1.25rem; block-size: 1.25rem; border-radius: 50% 50% 50% 3px; background: var(--_accent); position: relative }\n.logo::after { content: ""; position: absolute; inset: .375rem; border-radius: 50%; background: var(--_paper) }\n.space { flex: 1 }\n.who { font-size: .875rem }\n.waiting { font-size: .9375rem; padding: .25rem .625rem; border-radius: 999px; border: 1px solid transparent; color: var(--_quiet); text-decoration: none; min-block-size: 1.5rem }\n.waiting.some { color: var(--_ask); border-color: currentColor; font-weight: 600; background: var(--_ask-tint) }\n.waiting:hover, .waiting[aria-current] { text-decoration: underline; text-underline-offset: .2em }\n.menu { display: none; min-block-size: 2.25rem; padding-block: .25rem }\n.banner { padding: .5rem 1.25rem; text-align: center; font-weight: 600; color: var(--_bad); background: var(--_bad-tint); border-block-end: 1px solid var(--_line); position: sticky; inset-block-start: 0; z-index: 1 }\n.columns { flex: 1; display: grid; grid-template-columns: 17rem minmax(0, 1fr) }\n\n.columns.alone { display: block }\naside { padding: 1.25rem; border-inline-end: 1px solid var(--_line); display: grid; gap: 1.5rem; align-content: start }\naside h2 { font-size: .8125rem; letter-spacing: .02em; color: var(--_quiet); margin-block-end: .5rem }\naside ul { list-style: none; display: grid; gap: .25rem }\naside nav a { display: grid; padding-block: .4375rem; padding-inline: .4375rem .625rem; border-inline-start: 3px solid transparent; margin-inline: -.625rem; border-radius: 0; border-start-end-radius: 7px; border-end-end-radius: 7px; color: inherit; text-decoration: none; font-size: .9375rem }\naside nav a:hover { background: var(--_paper) }\naside nav a[aria-current] { background: var(--_paper); border-inline-start-color: var(--_accent) }\naside nav .title { font-weight: 550; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }\naside nav .quiet { font-size: .875rem }\naside nav strong { color: var(--_ask) }\naside .servers { gap: .875rem; font-size: .9375rem }\n.status { color: var(--_quiet); font-size: .875rem }\n.status::before { content: "● "; font-size: .625rem; vertical-align: .1em }\n.status.connected::before { color: var(--_good) }\n.status.failed::before { content: "■ "; color: var(--_bad) }\n.status.idle::before { content: "○ " }\n.address { font-size: .875rem }\n.bad-text { color: var(--_bad); font-size: .875rem }\naside details { font-size: .875rem; color: var(--_quiet) }\naside .rows > div { grid-template-columns: 1fr }\nmain { inline-size: 100%; max-inline-size: 50rem; margin-inline: auto; padding: 1.75rem 1.5rem 4rem }\nmain:focus-visible { outline: none }\n.signed-out { display: grid; gap: 1rem; max-inline-size: 36rem; padding-block: 2rem }\n@media (max-width: 54rem) {\n	.columns { display: block }\n	.menu { display: block }\n	.who { display: none }\n	aside { display: none; border-inline-end: 0; border-block-end: 1px solid var(--_line); background: var(--_paper) }\n	aside.open { display: grid }\n}\n@media (max-width: 30rem) {\n	header { padding-inline: .875rem; gap: .5rem }\n	main { padding: 1.25rem .875rem 3rem }\n	.waiting { order: 1; flex: 1 0 100%; text-align: center }\n	.waiting:not(.some) { padding: 0; text-align: start }\n}\n@media (forced-colors: active) {\n	.logo { forced-color-adjust: none; background: CanvasText }\n	.waiting.some { border-color: LinkText }\n	aside nav a[aria-current] { outline: 2px solid Highlight }\n}\n';
 
 // src/page/app.ts
 var recent = 8;
@@ -3150,6 +3159,7 @@ var ParleyApp = class extends HTMLElement {
       const problem = await exchange(once);
       this.#problem = token() === null ? problem : "";
     }
+    if (token() === null) this.#store.connection = "signed-out";
     this.#route();
     this.#begin();
   }

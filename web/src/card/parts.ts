@@ -1,7 +1,7 @@
 // Pieces that question cards share.
 
 import { el, foreign, type Child } from '../lib/dom'
-import { has, rich, t, when } from '../lib/text'
+import { at, has, rich, t, when } from '../lib/text'
 import type { Finding, Question, ReviewRow } from '../lib/wire'
 
 const longMessage = 2_000 // characters before "Show all"
@@ -70,14 +70,14 @@ export function deadline(question: Question): Child {
 /** outcome is the sentence of a closed question. */
 export function outcome(question: Question): Child[] {
 	const { answer, server, state } = question
-	const at = when(answer?.at)
+	const moment = at(answer?.at)
 	const via = answer && has(`via.${answer.via}`) ? t(`via.${answer.via}` as 'via.chat') : ''
 	switch (state) {
 		case 'accepted':
-			if (question.mode === 'url') return rich('record.opened', { domain: question.url?.domain || question.url?.host || '', at, via })
-			return rich(answer?.review?.length ? 'record.sent' : 'record.agreed', { server, at, via })
-		case 'declined': return rich('record.declined', { server, at, via })
-		case 'cancelled': return rich('record.cancelled', { server, at, via })
+			if (question.mode === 'url') return rich('record.opened', { domain: question.url?.domain || question.url?.host || '', at: moment, via })
+			return rich(answer?.review?.length ? 'record.sent' : 'record.agreed', { server, at: moment, via })
+		case 'declined': return rich('record.declined', { server, at: moment, via })
+		case 'cancelled': return rich('record.cancelled', { server, at: moment, via })
 		case 'expired': return rich('record.expired', { at: when(question.expires_at) })
 		case 'withdrawn': {
 			const key = `closed.${question.closed_by ?? ''}`

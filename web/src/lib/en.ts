@@ -174,11 +174,11 @@ export const en = {
 	'review.earlier': 'from your earlier answer',
 	'review.omitted': 'No answer, not sent: {list}',
 
-	'record.sent': 'You sent this at {at}{via}.',
-	'record.agreed': 'You accepted at {at}{via}.',
-	'record.opened': 'You agreed to open {domain} at {at}{via}.',
-	'record.declined': 'You declined at {at}{via}. Nothing that you typed was sent.',
-	'record.cancelled': 'You cancelled this question at {at}{via}. Nothing that you typed was sent.',
+	'record.sent': 'You sent this {at}{via}.',
+	'record.agreed': 'You accepted {at}{via}.',
+	'record.opened': 'You agreed to open {domain} {at}{via}.',
+	'record.declined': 'You declined {at}{via}. Nothing that you typed was sent.',
+	'record.cancelled': 'You cancelled this question {at}{via}. Nothing that you typed was sent.',
 	'record.expired': 'Nobody answered by {at}, so the question ended.',
 	'record.withdrawn': '{server} withdrew the question. Nothing was sent.',
 	'closed.server': '{server} withdrew the question. Nothing was sent.',
@@ -189,6 +189,9 @@ export const en = {
 	'via.inbox': ' from the inbox',
 	'via.api': ' through another program',
 	'via.terminal': ' in a terminal',
+
+	'time.today': 'at {time}',
+	'time.day': 'on {date} at {time}',
 
 	'form.left-out': 'Not asked, because it cannot be shown here:',
 	'form.no-view': 'The question cannot be shown as a form.',

@@ -67,3 +67,13 @@ export function when(rfc3339: string | null | undefined): string {
 	if (Number.isNaN(date.getTime())) return rfc3339
 	return date.toDateString() === new Date().toDateString() ? times.format(date) : moments.format(date)
 }
+
+const days = new Intl.DateTimeFormat(locale, { dateStyle: 'long' })
+
+/** at is a moment inside a sentence: "at 14:05", or "on 3 May 2027 at 14:05". */
+export function at(rfc3339: string | null | undefined): string {
+	const date = new Date(rfc3339 ?? '')
+	if (Number.isNaN(date.getTime())) return ''
+	const time = times.format(date)
+	return date.toDateString() === new Date().toDateString() ? t('time.today', { time }) : t('time.day', { date: days.format(date), time })
+}

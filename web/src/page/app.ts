@@ -71,6 +71,8 @@ export class ParleyApp extends HTMLElement {
 			// An address used twice is no trouble for who is signed in already.
 			this.#problem = token() === null ? problem : ''
 		}
+		// Before anything is drawn: elements open the stream when they appear.
+		if (token() === null) this.#store.connection = 'signed-out'
 		this.#route()
 		this.#begin()
 	}
