@@ -68,7 +68,9 @@ func (h *Host) connect(ctx context.Context, s *Server, p inbox.Principal, legacy
 	c.tap = wiretap.New(&wiretap.Options{})
 	client := mcp.NewClient(h.options.Implementation, &mcp.ClientOptions{
 		// What is declared is what a surface can answer, and nothing else; nil
-		// would declare roots.
+		// would declare roots. MCP 2026-07-28 elicitation, "Capabilities" C1, C2; the
+		// SDK sends them as the revision has it, with the _meta of every request
+		// (MCP 2026-07-28 mrtr, "top" B1).
 		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
 			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
 		}},

@@ -25,14 +25,14 @@ const (
 // the exact answer is left with the wiretap.
 func (c *connection) elicit(ctx context.Context, req *mcp.ElicitRequest) (mcp.Result, error) {
 	if c.era == inbox.Modern {
-		// MCP 2026-07-28 mrtr: servers no longer send requests.
+		// MCP 2026-07-28 mrtr, "top" S1: servers no longer send requests.
 		return nil, rpcError(codeMethodNotFound, "questions travel in results in this revision", "")
 	}
 	q := c.tap.Question(req.Params.Meta)
 	if q == nil {
 		return nil, rpcError(codeServerError, "the question is not open any more", wireWithdrawn)
 	}
-	// MCP 2025-11-25 client/elicitation, "Error Handling": -32602 for a mode that was not declared.
+	// MCP 2025-11-25 client/elicitation, "Error Handling" C1: -32602 for a mode that was not declared.
 	if _, what := checkElicitation(q.Params); what != "" {
 		return nil, rpcError(codeInvalidParams, "the question cannot be shown: "+what, "")
 	}

@@ -80,7 +80,7 @@ func judgeError(raw json.RawMessage, sentState, listed bool) verdict {
 
 // judgeURLsNeeded reads error -32042: the request can go on once the person
 // has been to these addresses; it is then sent again as it was.
-// MCP 2025-11-25 client/elicitation, "URL Elicitation Required Error".
+// MCP 2025-11-25 client/elicitation, "URL Elicitation Required Error" S2, S3.
 func judgeURLsNeeded(v verdict, list []json.RawMessage) verdict {
 	bad := func(what string) verdict {
 		v.reason, v.word = ReasonBadQuestion, what
@@ -167,7 +167,7 @@ func judgeResult(raw json.RawMessage, method string, era inbox.Era) verdict {
 	}
 	for _, r := range in.Requests {
 		if r.Foreign() {
-			// Not declared, so not to be asked: MCP 2026-07-28 mrtr, server requirement 7.
+			// Not declared, so not to be asked: MCP 2026-07-28 mrtr, "Server Requirements" S2, S11.
 			return failed(ReasonForeignRequest, foreign(r.Method))
 		}
 		if _, what := checkElicitation(r.Params); what != "" {
@@ -203,7 +203,7 @@ func checkElicitation(params json.RawMessage) (mode inbox.Mode, what string) {
 	if len(params) == 0 || json.Unmarshal(params, &e) != nil {
 		return "", "it cannot be read"
 	}
-	mode = inbox.Form // MCP 2026-07-28 client/elicitation: requests without a mode are forms
+	mode = inbox.Form // MCP 2026-07-28 client/elicitation, "Elicitation Requests" C1: no mode is form
 	if e.Mode != nil {
 		mode = inbox.Mode(*e.Mode)
 	}

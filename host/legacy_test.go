@@ -69,13 +69,6 @@ var legacyTools = map[string]hosttest.Tool{
 		x.Send(elicitation("2", askSize))
 		x.Text(say(read(x.Await(answers))))
 	},
-	"withdraw": func(x *hosttest.Exchange) {
-		x.Send(`{"jsonrpc":"2.0","id":"q-7","method":"elicitation/create","params":` + askName + `}`)
-		x.Notify("notifications/progress", `{"progressToken":"none","progress":1}`)
-		<-withdrawNow
-		x.Notify("notifications/cancelled", `{"requestId":"q-7"}`)
-		x.Text("withdrawn")
-	},
 	"sampling": func(x *hosttest.Exchange) {
 		x.Text(say(read(x.Request("1", "sampling/createMessage", `{"messages":[],"maxTokens":1}`))))
 	},
@@ -96,8 +89,6 @@ var legacyTools = map[string]hosttest.Tool{
 func elicitation(id, params string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"method":"elicitation/create","params":` + params + `}`
 }
-
-var withdrawNow = make(chan struct{})
 
 func legacy(revision string) *hosttest.Script {
 	return &hosttest.Script{Revision: revision, Tools: legacyTools}
@@ -237,19 +228,29 @@ func TestTooManyQuestions(t *testing.T) {
 
 func TestServerWithdraws(t *testing.T) {
 	t.Parallel()
-	s, _ := web(t, "shop", legacy("2025-11-25"))
-	r := newRig(t, nil, nil, s)
-	call := r.start("shop", "withdraw", "")
-	r.step(call.ID, host.Held)
-	q := r.one(call.ID)
-	close(withdrawNow)
-	end := r.end(call.ID)
-	if end.State != inbox.Done {
-		t.Fatalf("ended %s (%s)", end.State, end.Detail)
-	}
-	q, err := r.in.Question(t.Context(), ada, q.ID)
-	if err != nil || q.State != inbox.Withdrawn {
-		t.Errorf("question %s (%v), want withdrawn", q.State, err)
+	for _, id := range []string{`"q-7"`, `7`} { // both kinds of id
+		withdraw := make(chan struct{})
+		s, _ := web(t, "shop", &hosttest.Script{Revision: "2025-11-25", Tools: map[string]hosttest.Tool{
+			"withdraw": func(x *hosttest.Exchange) {
+				x.Send(elicitation(id, askName))
+				<-withdraw
+				x.Notify("notifications/cancelled", `{"requestId":`+id+`}`)
+				x.Text("withdrawn")
+			},
+		}})
+		r := newRig(t, nil, nil, s)
+		call := r.start("shop", "withdraw", "")
+		r.step(call.ID, host.Held)
+		q := r.one(call.ID)
+		close(withdraw)
+		end := r.end(call.ID)
+		if end.State != inbox.Done {
+			t.Fatalf("ended %s (%s)", end.State, end.Detail)
+		}
+		q, err := r.in.Question(t.Context(), ada, q.ID)
+		if err != nil || q.State != inbox.Withdrawn {
+			t.Errorf("question %s (%v), want withdrawn", q.State, err)
+		}
 	}
 }
 

@@ -127,8 +127,9 @@ func TestMachineStops(t *testing.T) {
 
 func TestPersonStops(t *testing.T) {
 	t.Parallel()
+	begun := make(chan struct{})
 	s, _ := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{
-		"hang": func(x *hosttest.Exchange) { <-x.Context.Done() },
+		"hang": func(x *hosttest.Exchange) { close(begun); <-x.Context.Done() },
 		"park": func(x *hosttest.Exchange) { x.Asks("{"+request("q", askName)+"}", "s") },
 	}})
 	gone := make(chan struct{})
@@ -139,7 +140,7 @@ func TestPersonStops(t *testing.T) {
 	r.run()
 
 	hanging := r.start("shop", "hang", "")
-	r.until(hanging.ID, inbox.Sent)
+	<-begun
 	if _, err := r.in.Stop(t.Context(), ada, hanging.ID); err != nil {
 		t.Fatal(err)
 	}

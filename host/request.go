@@ -59,8 +59,9 @@ func (r *request) MarshalJSON() ([]byte, error) {
 			params["arguments"] = struct{}{}
 		}
 	}
-	// MCP 2026-07-28 basic/patterns/mrtr, client requirement 2: a request state
-	// that the server did not give must not be there.
+	// MCP 2026-07-28 basic/patterns/mrtr, "Client Requirements" C2, C3, C4, C6: the
+	// request state of this very call goes back as it came, and none where the server
+	// gave none. C5 is the SDK's: it numbers every send anew.
 	if r.responses != nil {
 		params["inputResponses"] = r.responses
 	}
