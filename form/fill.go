@@ -10,8 +10,9 @@ type FillMode int
 
 const (
 	// FillAll fills every absent field that has a usable default: what a
-	// person sees before they touch anything. A default of null is no answer
-	// and only fills a required field.
+	// person sees before they touch anything (MCP 2026-07-28 elicitation,
+	// "Requested Schema" C1). A default of null is no answer and only fills a
+	// required field.
 	FillAll FillMode = iota
 	// FillRequired fills only required fields: what a server does with an
 	// answer. An optional field that is absent was cleared, and stays so.

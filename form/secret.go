@@ -3,9 +3,8 @@ package form
 import "strings"
 
 // LooksSecret is true when a field seems to ask for something that must not
-// go through a form (MCP 2026-07-28 elicitation, "Security Considerations":
-// servers MUST NOT use form mode for passwords, API keys, access tokens or
-// payment credentials). It reads only names, titles and descriptions of text
+// go through a form (MCP 2026-07-28 elicitation, "User Interaction Model" S1:
+// no passwords, API keys, access tokens or payment credentials in form mode). It reads only names, titles and descriptions of text
 // fields, and is a warning to the person, not proof.
 func LooksSecret(f *Field) bool {
 	if f.Kind != Text && f.Kind != Integer && f.Kind != Number {
