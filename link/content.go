@@ -41,7 +41,7 @@ var jwtPattern = regexp.MustCompile(`^eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Z
 
 // credentials looks for an address that is itself a key.
 //
-// MCP 2026-07-28 elicitation, "Safe URL Handling": servers must not provide a URL that
+// MCP 2026-07-28 elicitation, "Safe URL Handling" S2: servers must not provide a URL that
 // is pre-authenticated to access a protected resource.
 func (in *inspection) credentials(tail string) {
 	for part := range strings.FieldsFuncSeq(tail, func(r rune) bool { return strings.ContainsRune("/?#&;", r) }) {

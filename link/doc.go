@@ -7,7 +7,8 @@
 // URL standard) and as package net/url does, and answers with a [Report]: the verdict,
 // the domain that somebody registered, the findings to show, and the href to open.
 // Nothing here does I/O: no name is looked up and nothing is fetched before a person
-// consents.
+// consents (MCP 2026-07-28 elicitation, "Safe URL Handling" C1, C6, C8; MCP 2026-07-28
+// elicitation, "URL Mode Elicitation Requests" S2).
 //
 // # The rule
 //

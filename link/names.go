@@ -18,6 +18,7 @@ func (in *inspection) transport(h host, port string, where place) {
 		if in.opts.RequireTLS {
 			v = Refuse
 		}
+		// MCP 2026-07-28 elicitation, "Safe URL Handling" S4.
 		in.add(v, "not_encrypted", "The connection is not encrypted: others on the way can read and change it.")
 	}
 	if port != "" && port != map[string]string{"http": "80", "https": "443"}[in.Scheme] {
