@@ -1,5 +1,6 @@
 // Package seal protects what leaves the process or rests on disk: request
-// states, answers, arguments, credentials.
+// states, answers, arguments, credentials (MCP 2026-07-28 elicitation,
+// "Statefulness" S2).
 //
 // A [Ring] holds one or several keys of which one, the primary, seals;
 // all of them open. To rotate, add a key to the keyset, give it to every

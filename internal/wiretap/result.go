@@ -101,7 +101,7 @@ func ParseResult(raw json.RawMessage) (*InputRequired, bool, error) {
 		in.HasState = true
 	}
 	if !asked && !in.HasState {
-		// MCP 2026-07-28, InputRequiredResult: "At least one of inputRequests or requestState MUST be present."
+		// MCP 2026-07-28 mrtr, "Server Requirements" S10: at least one of the two.
 		return nil, false, fmt.Errorf("%w: input_required without inputRequests and requestState", ErrMalformed)
 	}
 	if v, ok := fields["_meta"]; ok {
