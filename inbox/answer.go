@@ -90,7 +90,7 @@ func accepted(q *questionRecord, content json.RawMessage) (json.RawMessage, erro
 		if q.State != Opened {
 			return nil, ErrNotOpened
 		}
-		return nil, nil // MCP 2025-11-25 and later, elicitation, "URL mode": accept has no content
+		return nil, nil // MCP 2025-11-25 elicitation, "Response Actions": accept has no content
 	}
 	if len(content) == 0 {
 		content = json.RawMessage("{}") // a form whose fields are all optional

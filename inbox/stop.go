@@ -121,7 +121,9 @@ func (w *work) sendAgain(c *callRecord) error {
 
 // RunAgain composes the call anew, from the top, with a new idempotency key.
 // Its questions get the answers of this call as suggestions. It is possible
-// for ended calls and for blocked ones, which are then stopped. If the call is
+// for ended calls and for blocked ones, which are then stopped: the way back by
+// hand (MCP 2026-07-28 elicitation, "Example: Request Sensitive Data" C1; MCP
+// 2025-11-25 elicitation, "Completion Notifications for URL Mode Elicitation" C2). If the call is
 // being run again already, that call is returned.
 func (in *Inbox) RunAgain(ctx context.Context, p Principal, id CallID) (*Call, error) {
 	var c *callRecord

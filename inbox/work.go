@@ -323,7 +323,8 @@ func (w *work) reopen(q *questionRecord, to QuestionState) error {
 	return nil
 }
 
-// settle moves a waiting call on if its round is complete.
+// settle moves a waiting call on if its round is complete, and not before
+// (MCP 2026-07-28 mrtr, "Client Requirements" C1).
 func (w *work) settle(c *callRecord) error {
 	if c.State != Waiting {
 		return nil // held: each answer goes alone; blocked: settled when unblocked
