@@ -8,7 +8,7 @@ import (
 )
 
 // The requests that a server may answer with questions (MCP 2026-07-28 mrtr,
-// "Supported Requests").
+// "Supported Requests" S1).
 const (
 	methodTool     = "tools/call"
 	methodPrompt   = "prompts/get"

@@ -5,7 +5,9 @@ import (
 	"fmt"
 )
 
-// Outcome says what became of a question. The zero Outcome means that it was
+// Outcome says what became of a question: often not an answer
+// (MCP 2026-07-28 elicitation, "Error Handling" S1, S2; MCP 2026-07-28 mrtr,
+// "Server Requirements" S12). The zero Outcome means that it was
 // not asked.
 type Outcome string
 

@@ -138,8 +138,9 @@ func newQuestion(key, message string, t reflect.Type, options []AskOption) (*que
 			return nil, err
 		}
 	}
-	// MCP 2026-07-28 elicitation, "Form Mode Security": servers MUST NOT
-	// request passwords, API keys and the like in a form.
+	// MCP 2026-07-28 elicitation, "Form Mode Security" S1, MCP 2025-06-18
+	// elicitation, "Security Considerations" S2 and "User Interaction Model": no
+	// passwords, API keys and the like in a form.
 	for _, f := range q.fields {
 		if seen, ok := q.schema.Field(f.name); ok && !f.notSecret && form.LooksSecret(&seen) {
 			return nil, fmt.Errorf("elicit: question %q: field %q asks for a secret, which must not pass a form: ask for it on a page of your own, in URL mode", key, f.name)
@@ -186,7 +187,8 @@ func checkKey(key string) error {
 	return nil
 }
 
-// judge checks the content of an accepted answer. It returns the members of
+// judge checks the content of an accepted answer (MCP 2026-07-28 elicitation,
+// "Form Mode Security" S2; MCP 2025-06-18 elicitation, "Security Considerations" B1). It returns the members of
 // the content, or why they do not fit; the reason holds no value.
 func (q *question) judge(content json.RawMessage, rev revision) (members map[string]json.RawMessage, reason string) {
 	if len(content) == 0 || string(content) == "null" {

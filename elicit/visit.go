@@ -62,7 +62,7 @@ func Visit(ctx context.Context, call *Call, key, message, address string, done f
 	}
 	switch {
 	case finished && r.back != nil:
-		// MCP 2025-11-25 elicitation, "Completion Notifications".
+		// MCP 2025-11-25 elicitation, "Completion Notifications for URL Mode Elicitation" S1, S2.
 		r.finished(ctx, q.id)
 		return nil
 	case finished:
