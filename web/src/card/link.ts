@@ -1,6 +1,7 @@
 // The card of a url question: what the address really is, and a button that
 // opens it. Nothing is fetched from that address before the click: no link
-// element, no preview, no icon.
+// element, no preview, no icon (MCP 2026-07-28 elicitation, "Safe URL Handling"
+// C1, C3, C5: the whole address is shown, its domain stands out).
 
 import { el, bdi, type Child } from '../lib/dom'
 import { rich, t } from '../lib/text'

@@ -319,6 +319,8 @@ export class ParleyQuestion extends StoreElement {
 		const href = question.url?.href
 		const digest = this.#digest
 		if (!href || digest?.href !== href) return // the digest of a fresh address takes a moment
+		// MCP 2026-07-28 elicitation, "Safe URL Handling" C2, C4: only on the person's
+		// click, and in a window of the browser's that this page cannot look into.
 		// In the click itself, or a browser takes it for a pop-up. It returns null
 		// with noopener also when it worked, so the way by copy is always offered.
 		window.open(href, '_blank', 'noopener,noreferrer')
@@ -327,7 +329,7 @@ export class ParleyQuestion extends StoreElement {
 		void this.#busily(async () => {
 			this.store.takeQuestion(await this.store.api.write<Question>(`${this.#path}/open`, { body: { url_sha256: digest.hex }, keepalive: true }))
 			// A server that holds its call open wants to hear at once that the
-			// person agreed to go (MCP 2025-11-25 elicitation, "URL mode").
+			// person agreed to go (MCP 2025-11-25 elicitation, "User Interaction Model" C4).
 			if (question.held) await this.#deliver('accept', undefined)
 		}).then(() => { if (!isOpen(this.#question ?? question)) this.#focusHeading() })
 	}

@@ -56,7 +56,10 @@ export function bdi(text: string): HTMLElement {
 	return el('bdi', null, text)
 }
 
-/** foreign is a block of a server's words: plain text, its own direction, line breaks kept, long words broken. */
+/**
+ * foreign is a block of a server's words: plain text, its own direction, line breaks kept, long words broken.
+ * Addresses in it are no links (MCP 2026-07-28 elicitation, "Safe URL Handling" C7).
+ */
 export function foreign(tag: 'p' | 'div' | 'dd' | 'span' | 'pre', text: string, className = ''): HTMLElement {
 	return el(tag, { class: `foreign ${className}`.trim(), dir: 'auto' }, text)
 }
