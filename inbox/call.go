@@ -75,6 +75,8 @@ const (
 	ReasonTooLarge         = "too_large"          // what the server asked is over a size limit
 	ReasonHostStopped      = "host_stopped"       // the machine that held the connection went away
 	ReasonLostOwner        = "lost_owner"         // the machine that had sent the call went away
+	ReasonNoReply          = "no_reply"           // uncertain: the machine waited in vain
+	ReasonTooManyResends   = "too_many_resends"   // of a LimitError of Resend
 	ReasonStopped          = "stopped"            // the person stopped it (uncertain: it may have happened)
 	ReasonDeadline         = "deadline"           // the server's expiresAt passed
 	ReasonUnanswered       = "unanswered"         // all questions of the round expired

@@ -22,24 +22,32 @@ type Claim struct {
 
 // ClaimNext claims the call that has been ready longest, of these servers or,
 // with none, of all. ErrNothing says that there is none: hints and
-// [Inbox.Sweep] tell when to look again.
+// [Inbox.Sweep] tell when to look again. Rows that cannot be read are passed
+// over; their errors are joined to ErrNothing.
 func (in *Inbox) ClaimNext(ctx context.Context, servers []string) (*Claim, *Call, error) {
-	refs, err := in.store.Ready(ctx, servers, 32)
-	if err != nil {
-		return nil, nil, err
-	}
 	var faults []error
-	for _, ref := range refs {
-		claim, c, err := in.claim(ctx, ref.Principal, ref.Call)
-		switch {
-		case err == nil:
-			return claim, c, nil
-		case ctx.Err() != nil:
-			return nil, nil, ctx.Err()
-		case errors.Is(err, ErrState), errors.Is(err, ErrNotFound), errors.Is(err, ErrExpired):
-			// Another machine was faster, or the person stopped it.
-		default:
-			faults = append(faults, err) // one bad row must not keep the others waiting
+	// If others were faster at all of the first, there may be more behind them.
+	for _, limit := range []int{8, 64, 512} {
+		refs, err := in.store.Ready(ctx, servers, limit)
+		if err != nil {
+			return nil, nil, err
+		}
+		faults = nil
+		for _, ref := range refs {
+			claim, c, err := in.claim(ctx, ref.Principal, ref.Call)
+			switch {
+			case err == nil:
+				return claim, c, nil
+			case ctx.Err() != nil:
+				return nil, nil, ctx.Err()
+			case errors.Is(err, ErrState), errors.Is(err, ErrNotFound), errors.Is(err, ErrExpired):
+				// Another machine was faster, or the person stopped it.
+			default:
+				faults = append(faults, err) // one bad row must not keep the others waiting
+			}
+		}
+		if len(refs) < limit {
+			break
 		}
 	}
 	return nil, nil, errors.Join(append(faults, ErrNothing)...)
@@ -239,7 +247,7 @@ func (in *Inbox) Again(ctx context.Context, claim *Claim, requestState string, n
 			return w.moveCall(c, Failed, ReasonTooManyRounds, "The server asked to be called again too often.")
 		}
 		c.agains++
-		c.RequestState = requestState
+		c.RequestState, c.Deadline = requestState, time.Time{}
 		// The answers have been taken: the next send carries none.
 		c.Round++
 		c.RoundSends, c.MarkedBefore = 0, false
@@ -307,7 +315,7 @@ func (in *Inbox) Uncertain(ctx context.Context, claim *Claim, detail string) (*C
 		return nil, err
 	}
 	return in.with(ctx, claim, "uncertain", onlySent, func(w *work, c *callRecord) error {
-		return w.lose(c, "no_reply", detail)
+		return w.lose(c, ReasonNoReply, detail)
 	})
 }
 
@@ -347,7 +355,7 @@ func (in *Inbox) Resend(ctx context.Context, claim *Claim, notBefore time.Time) 
 			return &StateError{Call: c.ID, State: c.State, Op: "resend"}
 		}
 		if c.Resends >= maxResends {
-			return &LimitError{Reason: "too_many_resends", Limit: maxResends}
+			return &LimitError{Reason: ReasonTooManyResends, Limit: maxResends}
 		}
 		c.Resends++
 		if err := w.sendAgain(c); err != nil {

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) {
 	// Long runs reach states that short ones do not; the command line still wins.
-	flag.Set("rapid.steps", "150")
-	flag.Set("rapid.checks", "150")
+	flag.Set("rapid.steps", "120")
+	flag.Set("rapid.checks", "80")
 	goleak.VerifyTestMain(m)
 }
 

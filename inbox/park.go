@@ -124,20 +124,20 @@ func (w *work) newQuestion(c *callRecord, n NewQuestion) (*questionRecord, error
 	if err != nil {
 		return nil, fmt.Errorf("%w: the params of a question are %w", ErrInvalid, err)
 	}
-	var a asking
-	if err := json.Unmarshal(n.Params, &a); err != nil {
-		return nil, fmt.Errorf("%w: a question has a mode, message or url that is no text", ErrInvalid)
+	a, err := readAsking(n.Params)
+	if err != nil {
+		return nil, fmt.Errorf("%w: a question whose %w", ErrInvalid, err)
 	}
 	q := &questionRecord{Question: Question{
 		ID: QuestionID(randomID("q_")), Call: c.ID, Principal: w.principal,
 		Conversation: c.Conversation, Server: c.Server, Key: n.Key, Digest: sum,
-		Mode: Form, Message: a.Message, Params: slices.Clone(n.Params), Asked: 1,
+		Mode: Form, Message: a.message, Params: slices.Clone(n.Params), Asked: 1,
 		State: Open, Created: w.now,
 	}}
 	switch {
-	case a.Mode == nil || *a.Mode == string(Form): // MCP 2025-11-25, elicitation: mode is optional and defaults to form
-	case *a.Mode == string(URL) && a.URL != "":
-		q.Mode, q.URL = URL, a.URL
+	case a.mode == string(Form):
+	case a.mode == string(URL) && a.url != "":
+		q.Mode, q.URL = URL, a.url
 	default:
 		return nil, fmt.Errorf("%w: a question has an unknown mode, or mode url without a url", ErrInvalid)
 	}

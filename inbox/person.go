@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // Sizes that no call, question or answer goes beyond.
@@ -53,11 +55,15 @@ func (in *Inbox) Compose(ctx context.Context, p Principal, n NewCall) (*Call, er
 	return &made.Call, nil
 }
 
-// checkText bounds texts that no rule reads.
+// checkText bounds texts that no rule reads, and refuses what not every
+// database can store as text.
 func checkText(name string, texts ...string) error {
 	for _, text := range texts {
 		if len(text) > maxText {
 			return fmt.Errorf("%w: %s is longer than %d bytes", ErrInvalid, name, maxText)
+		}
+		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return fmt.Errorf("%w: %s is not text", ErrInvalid, name)
 		}
 	}
 	return nil
@@ -264,6 +270,9 @@ func pageSize(limit int) int {
 // oldest first, from one snapshot, and the number of the last event that the
 // snapshot contains. A conversation that nobody used is empty.
 func (in *Inbox) Conversation(ctx context.Context, p Principal, conversation string) (calls []*Call, questions []*Question, event int64, err error) {
+	if conversation == "" { // a filter that is empty would select everything
+		return nil, nil, 0, fmt.Errorf("%w: which conversation", ErrInvalid)
+	}
 	err = in.view(ctx, p.Key(), func(w *work) error {
 		calls, questions = nil, nil
 		callRows, err := w.tx.Calls(CallQuery{Conversation: conversation, Limit: maxPage})

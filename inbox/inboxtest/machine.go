@@ -569,6 +569,14 @@ func badQuestions(k *kit) {
 	if all, err := k.in.Questions(k.ctx, k.ann, inbox.QuestionFilter{}); len(all) != 0 || err != nil {
 		k.t.Errorf("refused rounds left %d questions, %v", len(all), err)
 	}
+	// Names are taken as they are written.
+	other, _ := k.sent(inbox.Modern)
+	_, err = k.in.Park(k.ctx, other, inbox.Asked{Questions: []inbox.NewQuestion{{Key: "a", Params: json.RawMessage(`{"mode":"url","URL":"https://air.example"}`)}}})
+	k.is("Park with URL for url", err, inbox.ErrInvalid)
+	_, _, odd := k.park(other, inbox.NewQuestion{Key: "a", Params: json.RawMessage(`{"message":"A?","Message":"B?","url":"https://air.example/1","Mode":"url"}`)})
+	if odd[0].Message != "A?" || odd[0].Mode != inbox.Form {
+		k.t.Errorf("question: %+v", odd[0])
+	}
 	// Keys are opaque.
 	_, _, questions := k.park(claim, seat("", "A?"), seat("0", "B?"), seat("__proto__", "C?"), seat(strings.Repeat("k", 2048), "D?"))
 	for _, q := range questions {

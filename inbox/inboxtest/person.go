@@ -103,6 +103,8 @@ func composedWrong(k *kit) {
 		"bad era":       func(n *inbox.NewCall) { n.Era = "future" },
 		"bad actor":     func(n *inbox.NewCall) { n.Actor = "robot" },
 		"long name":     func(n *inbox.NewCall) { n.Name = strings.Repeat("x", 1<<20) },
+		"no text":       func(n *inbox.NewCall) { n.Conversation = "a\xffb" },
+		"zero byte":     func(n *inbox.NewCall) { n.Key = "a\x00b" },
 	} {
 		n := good
 		change(&n)
@@ -538,6 +540,8 @@ func conversation(k *kit) {
 	if last, err := k.in.LastEvent(k.ctx, k.ann); last != event || err != nil {
 		k.t.Errorf("LastEvent = %d, %v; the snapshot says %d", last, err, event)
 	}
+	_, _, _, err = k.in.Conversation(k.ctx, k.ann, "")
+	k.is("Conversation without a name", err, inbox.ErrInvalid)
 	if calls, asked, _, err := k.in.Conversation(k.ctx, k.ann, "v_never"); len(calls)+len(asked) != 0 || err != nil {
 		k.t.Errorf("a conversation that is not there = %v, %v, %v", calls, asked, err)
 	}

@@ -35,6 +35,7 @@ var rowTests = map[string]func(*kit){
 	"cancelled contexts": cancelledContexts,
 	"closed":             closedHandle,
 	"hostile texts":      hostileTexts,
+	"ids of nothing":     idsOfNothing,
 }
 
 func (k *kit) update(key string, f func(inbox.Tx) error) {
@@ -779,4 +780,18 @@ func hostileTexts(k *kit) {
 			k.t.Errorf("%q: Owned: %v\n%s", text, err, diff)
 		}
 	}
+}
+
+// idsOfNothing looks for ids that come from an address and that no row can have.
+func idsOfNothing(k *kit) {
+	k.update("p", func(tx inbox.Tx) error { _, err := tx.Append(inbox.CallEvent, "c"); return err })
+	k.view("p", func(tx inbox.Tx) error {
+		for _, id := range []string{"", "c_none", "\x00", "\xff", "c_\x00", string(make([]byte, 1<<16))} {
+			_, err := tx.Call(inbox.CallID(id))
+			k.is(fmt.Sprintf("Call(%.10q)", id), err, inbox.ErrNotFound)
+			_, err = tx.Question(inbox.QuestionID(id))
+			k.is(fmt.Sprintf("Question(%.10q)", id), err, inbox.ErrNotFound)
+		}
+		return nil
+	})
 }
