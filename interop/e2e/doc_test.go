@@ -25,7 +25,6 @@ func TestMain(m *testing.M) {
 	hosttest.RunProgram(scripts, map[string]func() error{
 		"travel": playTravel,
 		"quits":  playQuits,
-		"prose":  playProse,
 	})
 	os.Exit(run(m))
 }

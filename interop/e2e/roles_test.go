@@ -81,15 +81,6 @@ var scripts = map[string]*hosttest.Script{
 // playQuits is a program that starts and ends without a word of protocol.
 func playQuits() error { return errors.New("the licence file is missing") }
 
-// playProse is a program that is no MCP server.
-func playProse() error {
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		fmt.Println("Hello! Please type your name.")
-	}
-	return nil
-}
-
 // program is the entry of the servers file for a role of this binary.
 func program(t *testing.T, role string) map[string]any {
 	t.Helper()

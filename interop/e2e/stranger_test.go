@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net"
-	"slices"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -136,7 +138,6 @@ func TestStrangersForm(t *testing.T) {
 			t.Errorf("%s holds %q, want nothing: it has no default", field.Name, field.Value)
 		}
 	}
-	t.Logf("%+v", fields)
 }
 
 // asJSON writes what stands in a field like the default that it stands for.
@@ -155,18 +156,125 @@ func asJSON(t *testing.T, field drawnField, like string) string {
 	return field.Value
 }
 
+// answerStranger is what is typed into the fields that have no default.
+func answerStranger(page *browsertest.Page) {
+	page.Fill("String", "Zoë \"quoted\"")
+	page.Click(radio("Yes").In(byCSS(`[data-field="check"]`)))
+	page.Fill("String with email format (optional)", "zoe@example.com")
+	page.Fill("String with uri format (optional)", "https://example.com/a?b=c")
+	page.Fill("Day", "29")
+	page.Fill("Month", "2")
+	page.Fill("Year", "2028")
+	page.Fill("Integer (optional)", "77")
+	page.Fill("Number in range 1-1000 (optional)", "2.5")
+}
+
+func TestStrangersFormIsAnswered(t *testing.T) {
+	t.Parallel()
+	p := serve(t, map[string]any{"everything": everything(t)})
+	page := signIn(t, p)
+	runTool(page, "trigger-elicitation-request", "Please provide inputs for the following fields")
+	answerStranger(page)
+	page.Click(button("Review answers"))
+	page.WaitText("Check what will be sent to everything")
+	for label, want := range map[string]string{
+		"String": `Zoë "quoted"`, "Integer": "77", "String with date format": "2028-02-29", "String with default": "It was a dark and stormy night.",
+	} {
+		if got := row(page, label); !strings.HasPrefix(got, want) {
+			t.Errorf("the review shows %s: %q, want %q", label, got, want)
+		}
+	}
+	page.Click(button("Send to everything"))
+	page.WaitText("Answer from everything")
+	c := p.await(p.calls()[0].ID, "done")
+	var got map[string]any
+	for _, text := range texts(t, c) {
+		if _, raw, ok := strings.Cut(text, "Raw result: "); ok {
+			var answer struct {
+				Action  string         `json:"action"`
+				Content map[string]any `json:"content"`
+			}
+			if err := json.Unmarshal([]byte(raw), &answer); err != nil {
+				t.Fatal(err)
+			}
+			if answer.Action != "accept" {
+				t.Errorf("the server got %s, want accept", answer.Action)
+			}
+			got = answer.Content
+		}
+	}
+	want := map[string]any{
+		"name": `Zoë "quoted"`, "check": true, "firstLine": "It was a dark and stormy night.",
+		"email": "zoe@example.com", "homepage": "https://example.com/a?b=c", "birthdate": "2028-02-29",
+		"integer": 77.0, "number": 2.5,
+		"untitledSingleSelectEnum": "Monica", "untitledMultipleSelectEnum": []any{"Guitar"},
+		"titledSingleSelectEnum": "hero-1", "titledMultipleSelectEnum": []any{"fish-1"}, "legacyTitledEnum": "pet-1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what the server got (-want +got):\n%s", diff)
+	}
+	if got := faults(page); len(got) > 0 {
+		t.Errorf("errors on the console: %q", got)
+	}
+}
+
+// texts are the text blocks of a call's result.
+func texts(t *testing.T, c call) (list []string) {
+	t.Helper()
+	var result struct {
+		Content []struct{ Text string }
+	}
+	if err := json.Unmarshal(c.Result, &result); err != nil {
+		t.Fatalf("the call is %s: %s %s", c.State, c.Text, c.Result)
+	}
+	for _, block := range result.Content {
+		list = append(list, block.Text)
+	}
+	return list
+}
+
 func TestStrangersAddress(t *testing.T) {
 	t.Parallel()
-	// A website that notes who comes.
-	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ln.Close() })
-	_ = slices.Sorted[string]
-	_ = cmp.Diff
+	var visits atomic.Int32
+	website := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		visits.Add(1)
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<!doctype html><title>Website</title><p>You have come to the website.")
+	}))
+	t.Cleanup(website.Close)
+	address := website.URL + "/finish?code=a%20b"
+
 	p := serve(t, map[string]any{"everything": everything(t)})
 	page := signIn(t, p)
 	pick(page, "trigger-url-elicitation")
-	t.Log(page.AX(byRole("main", "")))
+	page.Fill("URL", address)
+	page.Click(button("Run trigger-url-elicitation"))
+	page.WaitText("Please open the link to complete this action.")
+	if got := page.Text(byCSS(`[data-part="address"]`)); got != address {
+		t.Errorf("the card shows the address %s, want %s", got, address)
+	}
+	if n := page.Count(byCSS(`a[href*="finish"]`)); n != 0 {
+		t.Errorf("%d links to the address, want a button only", n)
+	}
+	page.Reload()
+	page.WaitFor(byCSS(`[data-part="address"]`))
+	open := byCSS(`[data-action="open"]`)
+	if strings.Contains(page.Text(byCSS(`[data-part="findings"]`)), "Warning:") {
+		page.Click(open)
+		page.WaitText("Are you sure?")
+	}
+	if n := visits.Load(); n != 0 {
+		t.Errorf("%d requests to the address before anybody agreed", n)
+	}
+	p.open(1)
+	site := page.Popup(func() { page.Click(open) })
+	site.WaitText("You have come to the website.")
+	if got := browsertest.Eval[bool](site, `window.opener === null && document.referrer === ''`); !got {
+		t.Error("the website learns where its visitor comes from")
+	}
+	c := p.await(p.calls()[0].ID, "done")
+	if text := strings.Join(texts(t, c), "\n"); !strings.Contains(text, "accept") {
+		t.Errorf("the server says %q, want that it was accepted", text)
+	}
+	page.WaitText("You agreed to open")
 }
