@@ -68,7 +68,9 @@ func schema(params json.RawMessage) (*form.Schema, error) {
 	return form.Parse(a.schema)
 }
 
-// check says whether content is an answer to the question.
+// check says whether content is an answer to the question (MCP 2026-07-28
+// elicitation, "Form Mode Security" C1; MCP 2025-06-18 elicitation, "Security
+// Considerations" B1).
 func check(q *Question, content json.RawMessage) error {
 	s, err := schema(q.Params)
 	if err != nil {

@@ -247,6 +247,7 @@ func (w *work) overLimit(c *callRecord, n int) (*LimitError, error) {
 	if limit := w.in.options.OpenQuestions; open+n > limit {
 		return &LimitError{Reason: ReasonTooManyQuestions, Limit: limit}, nil
 	}
+	// MCP 2025-11-25 elicitation, "Security Considerations" C5: limit the rate.
 	if limit := w.in.options.QuestionsPerMinute; recent+n > limit {
 		return &LimitError{Reason: ReasonTooManyQuestions, Limit: limit}, nil
 	}
