@@ -42,7 +42,7 @@ var ruleIndex = func() map[string]*Rule {
 	return m
 }()
 
-var rules = slices.Concat(inputRules, secretRules, questionRules, textRules, shapeRules, meaningRules, urlRules, declarationRules)
+var rules = slices.Concat(inputRules, secretRules, questionRules, textRules, shapeRules, meaningRules, urlRules, declarationRules, sourceRules)
 
 var inputRules = []Rule{
 	{"not-recognised", Error, "JSON, but no schema, question, result, list or session", "Pass the params of elicitation/create, or one of the other inputs of `parley help lint`.", onElicitation + `"Protocol Messages"`},
@@ -87,4 +87,13 @@ var textRules = []Rule{
 	{"many-fields", Warning, "more than 12 fields in one form", "Ask for less, or in two rounds.", onPractice},
 	{"choice-alike", Warning, "two choices look the same", "Word them so that they can be told apart when read and when heard.", onClear},
 	{"client-profile", Note, "a client is known not to draw, or to refuse, this shape", "Nothing, if you do not need that client; else use the shape that the note names.", onPractice},
+}
+
+// sourceRules are found in Go source, by lint/vet. The schema of a struct is
+// judged by the rules above, too.
+var sourceRules = []Rule{
+	{"swallowed-error", Error, "the error of a question is dropped: what follows runs without an answer", "Return the error as it is; the kit makes the right result of it.", "package elicit"},
+	{"consent-ignored", Error, "the consent that Confirm returns is dropped", "Go on only if it is elicit.Yes.", onElicitation + `"Response Actions"`},
+	{"form-type", Error, "a form cannot ask for this Go type", "Use a string, number, bool, time.Time or list of strings, or tag the field elicit:\"-\".", onSubset},
+	{"form-tag", Error, "an elicit tag that the kit refuses", "Correct it; the package documentation of elicit lists the settings.", "package elicit"},
 }
