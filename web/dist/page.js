@@ -1041,7 +1041,7 @@ var CallView = class {
       if (this.#questions.children[i] !== card) this.#questions.insertBefore(card, this.#questions.children[i] ?? null);
     });
     const open = questions.filter(isOpen);
-    const shape = JSON.stringify([{ ...call, version: 0, result: null, updated_at: "" }, open.length, questions.map((question) => question.held && isOpen(question)), this.#busy, this.#notice]);
+    const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: "" }, open.length, questions.map((question) => question.held && isOpen(question)), this.#busy, this.#notice]);
     if (shape !== this.#shape) {
       this.#shape = shape;
       this.node.dataset["state"] = call.state;
@@ -2638,6 +2638,8 @@ var ParleyQuestion = class extends StoreElement {
     this.disconnectedCallback();
     this.#phase = "form";
     this.#form = null;
+    this.#notice = null;
+    this.#asked = "";
     this.#shape = "";
     this.connectedCallback();
   }
@@ -2676,7 +2678,7 @@ var ParleyQuestion = class extends StoreElement {
       this.#phase = "form";
       this.#form = null;
     }
-    const shape = JSON.stringify([{ ...question, version: 0 }, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened]);
+    const shape = JSON.stringify([{ ...question, version: 0, seq: 0 }, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened]);
     if (shape === this.#shape) return;
     this.#shape = shape;
     const had = focused(this.#root) !== null;

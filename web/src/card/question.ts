@@ -82,6 +82,8 @@ export class ParleyQuestion extends StoreElement {
 		this.disconnectedCallback()
 		this.#phase = 'form'
 		this.#form = null
+		this.#notice = null
+		this.#asked = ''
 		this.#shape = ''
 		this.connectedCallback()
 	}
@@ -128,7 +130,7 @@ export class ParleyQuestion extends StoreElement {
 			this.#phase = 'form'
 			this.#form = null
 		}
-		const shape = JSON.stringify([{ ...question, version: 0 }, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened])
+		const shape = JSON.stringify([{ ...question, version: 0, seq: 0 }, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened])
 		if (shape === this.#shape) return
 		this.#shape = shape
 		const had = focused(this.#root) !== null

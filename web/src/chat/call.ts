@@ -64,7 +64,7 @@ export class CallView {
 			if (this.#questions.children[i] !== card) this.#questions.insertBefore(card, this.#questions.children[i] ?? null)
 		})
 		const open = questions.filter(isOpen)
-		const shape = JSON.stringify([{ ...call, version: 0, result: null, updated_at: '' }, open.length, questions.map((question) => question.held && isOpen(question)), this.#busy, this.#notice])
+		const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: '' }, open.length, questions.map((question) => question.held && isOpen(question)), this.#busy, this.#notice])
 		if (shape !== this.#shape) {
 			this.#shape = shape
 			this.node.dataset['state'] = call.state
