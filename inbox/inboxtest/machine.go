@@ -2,9 +2,7 @@ package inboxtest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/parley-mcp/parley/inbox"
@@ -16,7 +14,6 @@ var machineTests = map[string]func(*kit){
 	"binding":                 binding,
 	"nothing ran":             nothingRan,
 	"state without questions": stateOnly,
-	"too many again":          tooManyAgain,
 	"uncertain: send again":   uncertainSendAgain,
 	"uncertain: other ends":   uncertainOtherEnds,
 	"resend":                  resend,
@@ -24,12 +21,6 @@ var machineTests = map[string]func(*kit){
 	"blocked and unblocked":   blocked,
 	"server removed":          serverRemoved,
 	"ends":                    ends,
-	"keeps asking":            keepsAsking,
-	"too many rounds":         tooManyRounds,
-	"too many questions":      tooManyQuestions,
-	"questions per minute":    questionsPerMinute,
-	"too large":               tooLarge,
-	"bad questions":           badQuestions,
 	"same question again":     sameQuestionAgain,
 }
 
@@ -216,22 +207,6 @@ func stateOnly(k *kit) {
 	// The answers were taken with the send that gave the new state.
 	if answers, err := k.in.Answers(k.ctx, claim); len(answers) != 0 || err != nil {
 		k.t.Errorf("Answers = %s, %v; want none", answers, err)
-	}
-}
-
-func tooManyAgain(k *kit) {
-	claim, c := k.sent(inbox.Modern)
-	var err error
-	for i := 0; ; i++ {
-		c, err = k.in.Again(k.ctx, claim, "s", time.Time{})
-		k.must("Again", err)
-		if c.State != inbox.Ready {
-			if i != 25 || c.State != inbox.Failed || c.Reason != inbox.ReasonTooManyRounds {
-				k.t.Errorf("after %d times: %s %s", i, c.State, c.Reason)
-			}
-			return
-		}
-		claim = k.again(c.ID)
 	}
 }
 
@@ -434,161 +409,6 @@ func ends(k *kit) {
 	}
 	_, err = k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Done})
 	k.is("Finish twice", err, inbox.ErrFenced)
-}
-
-func keepsAsking(k *kit) {
-	_, c, questions := k.waiting(seat("a", "A?"))
-	k.decline(questions[0])
-	_, _, questions = k.park(k.again(c.ID), seat("a#2", "A?"))
-	if questions[0].Note == "" || questions[0].Suggested != nil {
-		k.t.Errorf("asked again: %+v", questions[0])
-	}
-	k.answer(questions[0], inbox.Answer{Action: inbox.Cancel})
-	c, err := k.in.Park(k.ctx, k.again(c.ID), inbox.Asked{Questions: []inbox.NewQuestion{seat("b", "B?"), seat("a#3", "A?")}})
-	k.must("Park", err)
-	if c.State != inbox.Failed || c.Reason != inbox.ReasonKeepsAsking {
-		k.t.Errorf("the third time: %s %s", c.State, c.Reason)
-	}
-	if all, err := k.in.Questions(k.ctx, k.ann, inbox.QuestionFilter{Call: c.ID}); len(all) != 2 || err != nil {
-		k.t.Errorf("a refused round left %d questions, %v", len(all), err)
-	}
-
-	// A different question, or one that was accepted, is no nagging.
-	_, c, questions = k.waiting(seat("a", "A?"))
-	k.decline(questions[0])
-	_, _, questions = k.park(k.again(c.ID), seat("a", "A, please?"))
-	k.decline(questions[0])
-	_, _, questions = k.park(k.again(c.ID), seat("a", "A?"))
-	k.accept(questions[0])
-	k.park(k.again(c.ID), seat("a", "A?"))
-
-	// A url question is the same with a fresh address too.
-	_, c, questions = k.waiting(visit("air", "https://air.example/1"))
-	k.decline(questions[0])
-	_, _, questions = k.park(k.again(c.ID), visit("air#2", "https://air.example/2"))
-	k.decline(questions[0])
-	c, err = k.in.Park(k.ctx, k.again(c.ID), inbox.Asked{Questions: []inbox.NewQuestion{visit("air#3", "https://air.example/3")}})
-	k.must("Park", err)
-	if c.Reason != inbox.ReasonKeepsAsking {
-		k.t.Errorf("url, the third time: %s %s", c.State, c.Reason)
-	}
-}
-
-func tooManyRounds(k *kit) {
-	claim, c := k.sent(inbox.Modern)
-	for round := range 25 {
-		k.clock.advance(time.Minute)
-		_, _, questions := k.park(claim, seat(fmt.Sprint("k", round), fmt.Sprint("Round ", round)))
-		k.accept(questions[0])
-		claim = k.again(c.ID)
-	}
-	c, err := k.in.Park(k.ctx, claim, inbox.Asked{Questions: []inbox.NewQuestion{seat("k", "One more?")}})
-	k.must("Park", err)
-	if c.State != inbox.Failed || c.Reason != inbox.ReasonTooManyRounds || !strings.Contains(c.Detail, "One more?") {
-		k.t.Errorf("round 26: %s %s %q", c.State, c.Reason, c.Detail)
-	}
-}
-
-func tooManyQuestions(k *kit) {
-	many := func(n int) (list []inbox.NewQuestion) {
-		for i := range n {
-			list = append(list, seat(fmt.Sprint("k", i), fmt.Sprint("Question ", i)))
-		}
-		return list
-	}
-	k.waiting(many(10)...)
-	k.clock.advance(2 * time.Minute)
-	k.waiting(many(9)...)
-	k.clock.advance(2 * time.Minute)
-	claim, _ := k.sent(inbox.Modern)
-	c, err := k.in.Park(k.ctx, claim, inbox.Asked{Questions: many(2)})
-	k.must("Park", err)
-	if c.State != inbox.Failed || c.Reason != inbox.ReasonTooManyQuestions {
-		k.t.Errorf("21 open questions: %s %s", c.State, c.Reason)
-	}
-	_, _, questions := k.waiting(many(1)...) // exactly 20
-	held, _ := k.sent(inbox.Legacy)
-	_, err = k.in.Hold(k.ctx, held, seat("", "One more?"))
-	k.is("Hold of a 21st", err, inbox.ErrLimit)
-	if e := (*inbox.LimitError)(nil); !errors.As(err, &e) || e.Reason != inbox.ReasonTooManyQuestions || e.Limit != 20 {
-		k.t.Errorf("Hold: %v", err)
-	}
-	k.state(held.Call, inbox.Sent) // the server is told; the call goes on
-	k.decline(questions[0])
-	_, err = k.in.Hold(k.ctx, held, seat("", "One more?"))
-	k.must("Hold after one was closed", err)
-}
-
-func questionsPerMinute(k *kit) {
-	claim, _ := k.sent(inbox.Legacy)
-	for i := range 10 {
-		q, err := k.in.Hold(k.ctx, claim, seat("", fmt.Sprint("Question ", i)))
-		k.must("Hold", err)
-		k.accept(q)
-	}
-	_, err := k.in.Hold(k.ctx, claim, seat("", "The eleventh"))
-	k.is("Hold of an eleventh", err, inbox.ErrLimit)
-	// Another server, and another person, have their own count.
-	other, err := k.in.Compose(k.ctx, k.ann, inbox.NewCall{Server: "trains", Method: "tools/call"})
-	k.must("Compose", err)
-	_, err = k.in.Hold(k.ctx, k.again(other.ID), seat("", "A?"))
-	k.must("Hold of another server", err)
-	k.clock.advance(time.Minute + time.Microsecond)
-	_, err = k.in.Hold(k.ctx, claim, seat("", "The eleventh"))
-	k.must("Hold a minute later", err)
-}
-
-func tooLarge(k *kit) {
-	big := strings.Repeat("x", 2<<20)
-	for name, asked := range map[string]inbox.Asked{
-		"state":  {RequestState: big, Questions: []inbox.NewQuestion{seat("a", "A?")}},
-		"params": {Questions: []inbox.NewQuestion{seat("a", big)}},
-		"key":    {Questions: []inbox.NewQuestion{seat(big, "A?")}},
-	} {
-		claim, _ := k.sent(inbox.Modern)
-		c, err := k.in.Park(k.ctx, claim, asked)
-		k.must("Park", err)
-		if c.State != inbox.Failed || c.Reason != inbox.ReasonTooLarge {
-			k.t.Errorf("%s: %s %s", name, c.State, c.Reason)
-		}
-	}
-	claim, _ := k.sent(inbox.Legacy)
-	_, err := k.in.Hold(k.ctx, claim, seat("", big))
-	k.is("Hold", err, inbox.ErrLimit)
-}
-
-func badQuestions(k *kit) {
-	claim, c := k.sent(inbox.Modern)
-	_, err := k.in.Park(k.ctx, claim, inbox.Asked{})
-	k.is("Park of nothing", err, inbox.ErrInvalid)
-	for _, params := range []string{``, `null`, `[]`, `{`, `{} {}`, `{"mode":"voice"}`, `{"mode":"url"}`, `{"mode":1}`, `{"message":{}}`} {
-		_, err := k.in.Park(k.ctx, claim, inbox.Asked{Questions: []inbox.NewQuestion{seat("a", "A?"), {Key: "b", Params: json.RawMessage(params)}}})
-		k.is("Park of "+params, err, inbox.ErrInvalid)
-	}
-	k.state(c.ID, inbox.Sent)
-	if all, err := k.in.Questions(k.ctx, k.ann, inbox.QuestionFilter{}); len(all) != 0 || err != nil {
-		k.t.Errorf("refused rounds left %d questions, %v", len(all), err)
-	}
-	// Names are taken as they are written.
-	other, _ := k.sent(inbox.Modern)
-	_, err = k.in.Park(k.ctx, other, inbox.Asked{Questions: []inbox.NewQuestion{{Key: "a", Params: json.RawMessage(`{"mode":"url","URL":"https://air.example"}`)}}})
-	k.is("Park with URL for url", err, inbox.ErrInvalid)
-	_, _, odd := k.park(other, inbox.NewQuestion{Key: "a", Params: json.RawMessage(`{"message":"A?","Message":"B?","url":"https://air.example/1","Mode":"url"}`)})
-	if odd[0].Message != "A?" || odd[0].Mode != inbox.Form {
-		k.t.Errorf("question: %+v", odd[0])
-	}
-	// Keys are opaque.
-	_, _, questions := k.park(claim, seat("", "A?"), seat("0", "B?"), seat("__proto__", "C?"), seat(strings.Repeat("k", 2048), "D?"))
-	for _, q := range questions {
-		k.accept(q)
-	}
-	answers, err := k.in.Answers(k.ctx, k.again(c.ID))
-	if len(answers) != 4 || err != nil {
-		k.t.Errorf("Answers = %v, %v", answers, err)
-	}
-	modern, _ := k.sent(inbox.Modern)
-	_, err = k.in.Hold(k.ctx, modern, seat("", "A?"))
-	k.is("Hold of a modern server", err, inbox.ErrInvalid)
 }
 
 // sameQuestionAgain asks what was accepted before, spelled in another way.

@@ -10,8 +10,12 @@ func TestStore(t *testing.T, fresh Fresh) {
 		tests map[string]func(*kit)
 	}{
 		{"rows", rowTests},
+		{"find", findTests},
+		{"transaction", transactionTests},
 		{"person", personTests},
+		{"again", againTests},
 		{"machine", machineTests},
+		{"limits", limitTests},
 		{"held", heldTests},
 		{"stop", stopTests},
 		{"time", timeTests},
