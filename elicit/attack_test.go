@@ -261,22 +261,51 @@ func TestNoPrincipal(t *testing.T) {
 	}
 }
 
-// TestLegacyAnswerFromAnother has somebody with the session id, but another
-// issuer, answer the question.
-func TestLegacyAnswerFromAnother(t *testing.T) {
+// TestStolenSession presents a legacy session id as somebody else: with the same
+// user id, but another issuer. To them the session is not there.
+func TestStolenSession(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, "", "")
 	header := ada.Clone()
+	asked := 0
 	client := elicittest.Connect(t, v.handler, "2025-11-25", func(elicittest.Question) elicittest.Answer {
-		header.Set("X-Issuer", "https://evil.example") // for the requests from now on
+		asked++
 		return elicittest.Accept(map[string]any{"confirmed": true})
 	}, &elicittest.Options{Header: header})
-	result, err := client.Call(t.Context(), "delete", map[string]any{"path": "/a"})
-	if err != nil {
-		t.Fatal(err)
+	for _, part := range []string{"X-Issuer", "X-Tenant", "X-Subject"} {
+		header.Set(part, "other")
+		_, err := client.Call(t.Context(), "delete", map[string]any{"path": "/a"})
+		if err == nil || !strings.Contains(err.Error(), "HTTP 404: session not found") {
+			t.Errorf("%s: %v", part, err)
+		}
+		header.Set(part, ada.Get(part))
 	}
-	if !result.IsError || v.ran.Load() != 0 {
-		t.Errorf("ran %d times: %s", v.ran.Load(), result.Raw)
+	if asked != 0 || v.asked.Load() != 0 {
+		t.Error("somebody else got into the session")
+	}
+	if result, err := client.Call(t.Context(), "delete", map[string]any{"path": "/a"}); err != nil || result.IsError || v.ran.Load() != 1 {
+		t.Error(err, result)
+	}
+}
+
+// TestAnswerFromAnother has somebody else answer while the call is open.
+func TestAnswerFromAnother(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t, "", "")
+	header := ada.Clone()
+	var client *elicittest.Client
+	tried := false
+	client = elicittest.Connect(t, v.handler, "2025-11-25", func(elicittest.Question) elicittest.Answer {
+		tried = true
+		header.Set("X-Issuer", "https://evil.example") // for the answer
+		return elicittest.Accept(map[string]any{"confirmed": true})
+	}, &elicittest.Options{Header: header})
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel() // the question stays open
+	_, err := client.Call(ctx, "delete", map[string]any{"path": "/a"})
+	header.Set("X-Issuer", ada.Get("X-Issuer")) // and its own again, to end the session
+	if err == nil || !tried || v.ran.Load() != 0 {
+		t.Errorf("tried %t, ran %d times, error %v", tried, v.ran.Load(), err)
 	}
 }
 

@@ -60,18 +60,17 @@ func wireKey(key string, times int) string {
 // parseAnswer reads one result of elicitation/create. What has another shape
 // comes back without an action.
 func parseAnswer(raw json.RawMessage) answer {
-	var result struct {
-		Action  *string         `json:"action"`
-		Content json.RawMessage `json:"content"`
-	}
-	if json.Unmarshal(raw, &result) != nil || result.Action == nil {
+	// A map, because a struct would take "ACTION" for "action".
+	var result map[string]json.RawMessage
+	var action string
+	if json.Unmarshal(raw, &result) != nil || json.Unmarshal(result["action"], &action) != nil {
 		return answer{}
 	}
-	a := answer{Action: shorten(*result.Action, 32)}
+	a := answer{Action: shorten(action, 32)}
 	if a.Action == "accept" {
 		// MCP elicitation, "Response Actions": content belongs to accept. On
 		// decline and cancel it is dropped, whatever it is.
-		a.Content = result.Content
+		a.Content = result["content"]
 	}
 	return a
 }

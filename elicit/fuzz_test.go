@@ -77,12 +77,13 @@ func FuzzInputResponses(f *testing.F) {
 		if recorder.Code != http.StatusOK && recorder.Code != http.StatusBadRequest {
 			t.Errorf("HTTP %d %s", recorder.Code, recorder.Body)
 		}
-		var list map[string]struct {
-			Action  string `json:"action"`
+		var list map[string]json.RawMessage
+		var sure struct {
+			Action  string
 			Content map[string]json.RawMessage
 		}
-		consent := json.Unmarshal([]byte(responses), &list) == nil &&
-			list["sure"].Action == "accept" && strings.TrimSpace(string(list["sure"].Content["confirmed"])) == "true"
+		consent := json.Unmarshal([]byte(responses), &list) == nil && json.Unmarshal(list["sure"], &sure) == nil &&
+			sure.Action == "accept" && strings.TrimSpace(string(sure.Content["confirmed"])) == "true"
 		if ran := v.ran.Load() != before; ran && !consent {
 			t.Errorf("ran without consent: %s", responses)
 		}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -37,7 +36,8 @@ type HTTPOptions struct {
 // session must reach the same one. Modern requests go anywhere.
 //
 // The handler does not authenticate; put the SDK's auth.RequireBearerToken
-// around it.
+// around it. A legacy call stays open while a person thinks, so an
+// [http.Server] around it must have no WriteTimeout.
 func NewHTTPHandler(s *Server, options *HTTPOptions) http.Handler {
 	if options == nil {
 		options = &HTTPOptions{}
@@ -56,20 +56,22 @@ func NewHTTPHandler(s *Server, options *HTTPOptions) http.Handler {
 	}
 	server := func(*http.Request) *mcp.Server { return s.mcp }
 	h := &handler{
-		server:  s,
-		maxBody: maxBody,
+		server:   s,
+		maxBody:  maxBody,
+		timeout:  max(timeout, 0),
+		sessions: newSessions(),
 		// No handler of the SDK serves questions in both eras: the stateful one
 		// refuses 2026-07-28, and the stateless one cannot call back.
 		modern: mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
 			Stateless:           true,
 			Logger:              options.Logger,
-			MaxRequestBodyBytes: maxBody,
+			MaxRequestBodyBytes: -1, // bounded here, before rewriting adds to it
 			// MCP 2026-07-28 transports: a client that disconnects cancels.
 			PropagateRequestCancellation: true,
 		}),
 		legacy: mcp.NewStreamableHTTPHandler(server, &mcp.StreamableHTTPOptions{
 			Logger:              options.Logger,
-			MaxRequestBodyBytes: maxBody,
+			MaxRequestBodyBytes: -1, // bounded here, before rewriting adds to it
 			SessionTimeout:      max(timeout, 0),
 			// Without a store of events an open question is lost with the
 			// connection that carried it.
@@ -83,7 +85,9 @@ func NewHTTPHandler(s *Server, options *HTTPOptions) http.Handler {
 type handler struct {
 	server         *Server
 	maxBody        int64
+	timeout        time.Duration // of sessions; zero: never
 	modern, legacy http.Handler
+	sessions       sessions
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -109,18 +113,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			if m.canAsk() {
 				beat = firstBeat
 			}
-			from := ""
-			if m.isResponse() {
-				principal, err := h.server.principal(req.Context(), &mcp.RequestExtra{
-					TokenInfo: auth.TokenInfoFromContext(req.Context()), Header: req.Header,
-				})
-				if err != nil {
-					http.Error(w, "the person behind this request could not be verified", http.StatusForbidden)
-					return
-				}
-				from = principal.mark()
-			}
-			body = h.server.rewrite(body, m, from)
+			body = h.server.rewrite(body, m)
 			if version == "" {
 				// Modern but without the header: the modern handler has the
 				// right error for it.
@@ -138,6 +131,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if version >= modernRevision {
 		h.modern.ServeHTTP(w, req)
 		return
+	}
+	w, ok := h.admit(w, req)
+	if !ok {
+		return
+	}
+	if id := req.Header.Get(sessionHeader); id != "" {
+		if req.Method == http.MethodDelete {
+			h.server.held.end(id)
+		} else {
+			defer h.server.held.enter(id, h.timeout)()
+		}
 	}
 	h.legacy.ServeHTTP(w, req)
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -377,6 +378,46 @@ func TestHeartbeat(t *testing.T) {
 					t.Errorf("%d beats, %d flushes", beats, recorder.flushes.Load())
 				}
 			})
+		})
+	}
+}
+
+// TestSessionEnds ends a session that has a question open: by its client, and
+// because nobody came back for it. The handler must not wait for the person.
+func TestSessionEnds(t *testing.T) {
+	t.Parallel()
+	for name, timeout := range map[string]time.Duration{"by its client": time.Hour, "idle": 20 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, _ := newServer(t, nil)
+			failures := make(chan error, 1)
+			elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+				_, err := elicit.Confirm(ctx, call, "sure", "Sure?")
+				failures <- err
+				return none{}, err
+			})
+			handler := elicit.NewHTTPHandler(server, &elicit.HTTPOptions{SessionTimeout: timeout})
+			asked := make(chan struct{})
+			client := elicittest.Connect(t, handler, "2025-11-25", func(elicittest.Question) elicittest.Answer {
+				close(asked)
+				<-t.Context().Done() // never
+				return elicittest.Cancel()
+			}, nil)
+			ctx, drop := context.WithCancel(t.Context())
+			dropped := make(chan struct{})
+			go func() {
+				defer close(dropped)
+				client.Call(ctx, "ask", none{})
+			}()
+			<-asked
+			drop()
+			if timeout == time.Hour {
+				client.Close()
+			}
+			if err := <-failures; err == nil || errors.Is(err, elicit.ErrPending) {
+				t.Errorf("error %v", err)
+			}
+			t.Cleanup(func() { <-dropped })
 		})
 	}
 }

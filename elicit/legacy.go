@@ -12,20 +12,19 @@ import (
 // schemaKey is the context key of the schema that a question really has.
 type schemaKey struct{}
 
-var errAnotherPerson = errors.New("the answer came from another person")
-
 // askClient returns the backend of a legacy call: it sends elicitation/create
 // while the call is open and waits for the result.
 //
 // The SDK's own way from an input_required result to a legacy client asks one
 // round only and loses the second, so it is not used.
-func askClient(call context.Context, session *mcp.ServerSession, person Principal) backend {
+func (s *Server) askClient(call context.Context, session *mcp.ServerSession) backend {
 	return func(ctx context.Context, q *asked) (response, error) {
 		// The values of the call's own context make the SDK send the question
 		// on the stream of the call, where POST-only clients see it; the
 		// handler's context says when to give up.
-		ctx, stop := withValuesOf(ctx, call)
-		defer stop()
+		ctx, cancel := withValuesOf(ctx, call)
+		defer cancel(nil)
+		defer s.held.add(session.ID(), q, cancel)()
 		params := q.params()
 		params.Meta = mcp.Meta{metaExpiresAt: q.expires.Format(time.RFC3339)}
 		if q.mode == URLMode {
@@ -41,12 +40,6 @@ func askClient(call context.Context, session *mcp.ServerSession, person Principa
 		result, err := session.Elicit(ctx, params)
 		if err != nil {
 			return response{}, err
-		}
-		// The SDK pins a session to the user id of its token, which says nothing
-		// about issuer and tenant. MCP elicitation, "Security Considerations":
-		// servers MUST bind elicitation requests to the user identity.
-		if from, ok := result.Meta[metaFrom].(string); ok && from != person.mark() {
-			return response{}, errAnotherPerson
 		}
 		return decodedResponse(result), nil
 	}
@@ -74,8 +67,8 @@ func exactSchema(next mcp.MethodHandler) mcp.MethodHandler {
 
 // withValuesOf returns a context with the values of values that ends when
 // either of them does.
-func withValuesOf(ctx, values context.Context) (context.Context, func()) {
+func withValuesOf(ctx, values context.Context) (context.Context, context.CancelCauseFunc) {
 	merged, cancel := context.WithCancelCause(values)
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
-	return merged, func() { stop(); cancel(nil) }
+	return merged, func(cause error) { stop(); cancel(cause) }
 }

@@ -8,7 +8,7 @@ import (
 // Limits bound what one call or one person can make the server do. A zero
 // field has the default in its comment.
 type Limits struct {
-	Rounds             int // sends of one call: 25. Clients on go-sdk stop at 10
+	Rounds             int // rounds of one call that ask: 25. Clients on go-sdk stop at 10
 	QuestionsPerMinute int // per principal; anonymous callers are not counted: 20
 	Message            int // bytes of a question's message: 8 KiB
 	Schema             int // bytes of a question's schema: 64 KiB

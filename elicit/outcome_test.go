@@ -139,6 +139,7 @@ func TestWrongShapes(t *testing.T) {
 		"true":           `true`,
 		"action number":  `{"action":1}`,
 		"action null":    `{"action":null}`,
+		"capitals":       `{"ACTION":"accept","CONTENT":{"confirmed":true}}`,
 		"action object":  `{"action":{"accept":true}}`,
 		"roots + action": `{"roots":[],"action":"accept","content":{"confirmed":"yes"}}`,
 	}
@@ -560,7 +561,7 @@ func TestPanic(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			id := strings.TrimSuffix(strings.TrimPrefix(result.Text, "the tool failed unexpectedly (error "), ")")
+			id := strings.TrimSuffix(strings.TrimPrefix(result.Text, "the call failed unexpectedly (error "), ")")
 			if !result.IsError || len(id) < 20 || !strings.Contains(log.String(), id) {
 				t.Errorf("text %q, log %s", result.Text, log.String())
 			}

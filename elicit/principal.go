@@ -18,11 +18,6 @@ type Principal struct {
 // IsZero reports whether the principal is anonymous.
 func (p Principal) IsZero() bool { return p == Principal{} }
 
-// mark returns a text that is different for each principal.
-func (p Principal) mark() string {
-	return digest([]byte(p.Issuer), []byte(p.Tenant), []byte(p.Subject))
-}
-
 // tokenPrincipal takes the subject from the access token that the SDK's
 // middleware verified. The token has no issuer and no tenant (auth.TokenInfo),
 // so a server that accepts several issuers sets [Options.Principal].

@@ -40,9 +40,7 @@ func (m message) version() string {
 // It returns the text unchanged unless there is an answer in it, in a retry of
 // something that was added here or in a response to elicitation/create, or the
 // handshake is to be mended.
-//
-// from says who sent the message, and goes along with a response.
-func (s *Server) rewrite(text []byte, m message, from string) []byte {
+func (s *Server) rewrite(text []byte, m message) []byte {
 	var changed bool
 	switch {
 	case m.canAsk():
@@ -50,7 +48,7 @@ func (s *Server) rewrite(text []byte, m message, from string) []byte {
 	case m.method == "initialize":
 		changed = rewriteInitialize(m)
 	case m.isResponse():
-		changed = rewriteResult(m, from)
+		changed = rewriteResult(m)
 	}
 	if !changed {
 		return text
@@ -106,7 +104,7 @@ func (s *Server) rewriteRetry(m message) bool {
 
 // rewriteResult keeps the result as it is, for tools that ask on their own,
 // and adds its bytes.
-func rewriteResult(m message, from string) bool {
+func rewriteResult(m message) bool {
 	var result, meta map[string]json.RawMessage
 	var action string
 	raw := m.fields["result"]
@@ -118,10 +116,6 @@ func rewriteResult(m message, from string) bool {
 		meta = make(map[string]json.RawMessage)
 	}
 	meta[metaRaw] = appendString(nil, string(raw))
-	delete(meta, metaFrom)
-	if from != "" {
-		meta[metaFrom] = appendString(nil, from)
-	}
 	var content map[string]any
 	if json.Unmarshal(result["content"], &content) != nil {
 		// The SDK would refuse the whole result, and quote it.

@@ -176,8 +176,6 @@ func (r *run) sendFailed(q *question, err error) verdict {
 		failure.reason = "the call was cancelled"
 	case errors.Is(err, mcp.ErrConnectionClosed):
 		failure.reason = "the connection was closed"
-	case errors.Is(err, errAnotherPerson):
-		failure.reason = err.Error()
 	}
 	return verdict{err: failure}
 }

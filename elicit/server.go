@@ -62,6 +62,7 @@ type Server struct {
 	log       *slog.Logger
 	now       func() time.Time
 	meter     meter
+	held      held
 	shared    bool // the key outlives the process
 
 	mu        sync.RWMutex // guards what follows

@@ -42,25 +42,31 @@ func sealState(ring *seal.Ring, b binding, state requestState) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(ring.Seal(statePurpose, b.context(), text)), nil
 }
 
-// openState reads a request state, which is hostile until it has opened. All
-// failures look the same.
-func openState(ring *seal.Ring, b binding, text string, limit int, now time.Time) (continuation, bool) {
+// openState reads a request state, which is hostile until it has opened. Why it
+// does not is for the log: clients get one answer for everything.
+func openState(ring *seal.Ring, b binding, text string, limit int, now time.Time) (c continuation, why string) {
+	if len(text) > limit {
+		return continuation{}, "too large"
+	}
 	// One state has one spelling: the decoder would skip line breaks and, unless
 	// it is strict, ignore the spare bits of the last character.
-	if len(text) > limit || strings.ContainsAny(text, "\r\n") {
-		return continuation{}, false
+	if strings.ContainsAny(text, "\r\n") {
+		return continuation{}, "malformed"
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil {
-		return continuation{}, false
+		return continuation{}, "malformed"
 	}
 	opened, err := ring.Open(statePurpose, b.context(), sealed)
 	if err != nil {
-		return continuation{}, false
+		return continuation{}, "altered, or of another key, server, person, request or arguments"
 	}
 	var state requestState
-	if json.Unmarshal(opened, &state) != nil || !now.Before(state.Expires) {
-		return continuation{}, false
+	if err := json.Unmarshal(opened, &state); err != nil {
+		return continuation{}, "of another version"
 	}
-	return state.Call, true
+	if !now.Before(state.Expires) {
+		return continuation{}, "expired"
+	}
+	return state.Call, ""
 }

@@ -81,7 +81,7 @@ func (r *rewriteReader) Read(p []byte) (int, error) {
 			continue // not a message; the SDK would read on too
 		}
 		if m, ok := parseMessage(text); ok {
-			text = r.server.rewrite(text, m, "")
+			text = r.server.rewrite(text, m)
 		}
 		r.rest = append(text[:len(text):len(text)], '\n')
 	}

@@ -65,7 +65,7 @@ func (r *run) step(ctx context.Context, handler func(context.Context, *Call) err
 // panicError is a handler's panic. Its text is for the client.
 type panicError struct{ id string }
 
-func (e *panicError) Error() string { return "the tool failed unexpectedly (error " + e.id + ")" }
+func (e *panicError) Error() string { return "the call failed unexpectedly (error " + e.id + ")" }
 
 // protect keeps a handler's panic from ending the process: the SDK runs
 // handlers in a goroutine of its own.
@@ -129,7 +129,7 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 			// over the wrong connection must not run it from the top.
 			return nil, errRequestState()
 		}
-		r.back = askClient(ctx, in.session, principal)
+		r.back = s.askClient(ctx, in.session)
 		r.finished = func(ctx context.Context, id string) {
 			_ = in.session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id})
 		}
@@ -152,9 +152,9 @@ func (r *run) resume(in incoming) *jsonrpc.Error {
 		return nil
 	}
 	now := r.server.now()
-	cont, ok := openState(r.server.keys(), r.bound, in.state, r.server.limits.RequestState, now)
-	if !ok {
-		r.log.Warn("refused a request state", "reason", reasonState)
+	cont, why := openState(r.server.keys(), r.bound, in.state, r.server.limits.RequestState, now)
+	if why != "" {
+		r.log.Warn("refused a request state", "reason", why)
 		return errRequestState()
 	}
 	list, refused := responses(in, r.server.limits.Answers)

@@ -17,7 +17,8 @@ const visitWait = 20 * time.Second
 const visitPoll = 500 * time.Millisecond
 
 // Visit sends the person to a page of the server's own (URL mode), for what
-// must not pass the client: signing in, a password, a payment. It returns nil
+// must not pass the client (MCP 2026-07-28 elicitation, "User Interaction Model"
+// S2): signing in, a password, a payment. It returns nil
 // when done says that they have finished there, and asks nobody if done says so
 // at once.
 //
@@ -30,7 +31,8 @@ const visitPoll = 500 * time.Millisecond
 // The address is https, or http on loopback. It may be a new one each time, for
 // the same page. It must not let anybody in by itself, nor hold anything about
 // the person: the page makes sure that whoever opens it is the call's
-// principal. The errors are those of [Ask]; revision 2025-06-18 has no URL
+// principal (MCP 2026-07-28 elicitation, "Safe URL Handling" S1, and MCP
+// 2026-07-28 elicitation, "Phishing" S1, S2, S3). The errors are those of [Ask]; revision 2025-06-18 has no URL
 // mode, so there it is [ErrUnanswerable].
 func Visit(ctx context.Context, call *Call, key, message, address string, done func(context.Context, Principal) (bool, error), options ...AskOption) error {
 	q, err := newVisit(key, message, address, options)

@@ -15,8 +15,6 @@ const (
 	// metaRaw carries the exact bytes of answers past the SDK, which would
 	// decode numbers as floats. It never leaves the process: see rewrite.
 	metaRaw = "io.github.parley-mcp/raw"
-	// metaFrom says, within the process, who answered. See Principal.mark.
-	metaFrom = "io.github.parley-mcp/from"
 )
 
 // modernRevision is the first with multi round-trip requests.
