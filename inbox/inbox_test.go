@@ -1,7 +1,9 @@
 package inbox_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"strings"
@@ -192,4 +194,22 @@ func TestOtherKeys(t *testing.T) {
 	if !errors.Is(err, seal.ErrSealed) || !strings.Contains(err.Error(), string(c.ID)) {
 		t.Errorf("Call with other keys: %v", err)
 	}
+}
+
+func FuzzDigest(f *testing.F) {
+	f.Add([]byte(`{"a":[1.50e3,{"b":"\u00e9"}],"_meta":{}}`))
+	f.Add([]byte(`{"n":-0.000120e-7}`))
+	f.Fuzz(func(t *testing.T, params []byte) {
+		got, err := inbox.Digest(params)
+		if err != nil {
+			return
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, params); err != nil {
+			t.Fatalf("%q has a digest and is no JSON: %v", params, err)
+		}
+		if again, err := inbox.Digest(compact.Bytes()); again != got || err != nil {
+			t.Errorf("%q and %q differ (%v)", params, compact.Bytes(), err)
+		}
+	})
 }

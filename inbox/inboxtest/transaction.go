@@ -244,7 +244,8 @@ func cancelledContexts(k *kit) {
 		return nil
 	})
 
-	// Cancelled while another transaction has the turn.
+	// Cancelled while another transaction has the turn, of this handle or of another.
+	other := k.handle()
 	inside, leave, first := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		first <- k.store.Update(k.ctx, "p", func(inbox.Tx) error {
@@ -254,11 +255,13 @@ func cancelledContexts(k *kit) {
 		})
 	}()
 	<-inside
-	waiting, cancel := context.WithCancel(k.ctx)
-	second := make(chan error, 1)
-	go func() { second <- k.store.Update(waiting, "p", func(inbox.Tx) error { return waiting.Err() }) }()
-	cancel()
-	k.is("Update that waits", <-second, context.Canceled)
+	for name, store := range map[string]inbox.Store{"the same": k.store, "another": other} {
+		waiting, cancel := context.WithCancel(k.ctx)
+		second := make(chan error, 1)
+		go func() { second <- store.Update(waiting, "p", func(inbox.Tx) error { return waiting.Err() }) }()
+		cancel()
+		k.is("Update that waits on "+name+" handle", <-second, context.Canceled)
+	}
 	close(leave)
 	k.must("Update", <-first)
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/parley-mcp/parley/inbox"
 )
@@ -14,6 +15,7 @@ import (
 type update struct {
 	ctx       context.Context
 	principal string
+	taken     atomic.Bool   // by the writer to run it, or by the caller to leave
 	turn      chan *tx      // from the writer: run now
 	ran       chan error    // to the writer: what the function returned
 	done      chan struct{} // from the writer: committed or not, see err
@@ -42,13 +44,24 @@ func (s *Store) Update(ctx context.Context, principal string, f func(inbox.Tx) e
 	case <-s.done:
 		return ErrStoreClosed
 	}
-	// Once the writer has it, only the writer can say whether it is committed.
 	select {
 	case t := <-u.turn:
 		u.run(t, f)
-		<-u.done
-	case <-u.done:
+	case <-u.done: // without a turn
+		return s.wrap(u.err)
+	case <-ctx.Done(): // while a transaction of another process goes on
+		if u.taken.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		select {
+		case t := <-u.turn:
+			u.run(t, f)
+		case <-u.done:
+			return s.wrap(u.err)
+		}
 	}
+	// It has run: only the writer can say whether it is committed.
+	<-u.done
 	return s.wrap(u.err)
 }
 
@@ -116,6 +129,9 @@ func (s *Store) commit(conn *sql.Conn, statements *statements, group []*update) 
 // run runs one update in a savepoint and keeps its error; it returns an error
 // only if the savepoint could not be taken, released or taken back.
 func (s *Store) run(ctx context.Context, statements *statements, u *update) error {
+	if !u.taken.CompareAndSwap(false, true) {
+		return nil // its caller has left
+	}
 	if u.err = s.check(u.ctx); u.err != nil {
 		return nil
 	}
