@@ -61,6 +61,10 @@ test-interop: deps ## Test against strangers: a browser, Node.js, other people's
 test-tools: ## Test the tools of this repository
 	cd tools && go test -shuffle=on ./...
 
+.PHONY: screenshots
+screenshots: deps ## Take the documentation's pictures again from the demo
+	cd interop && go test -count 1 -run '^TestScreenshots$$' ./e2e -shots "$(CURDIR)/docs/images"
+
 .PHONY: proof
 proof: deps deps-services ## Run all tests, each fuzz target for FUZZTIME, each benchmark once
 	$(MAKE) test

@@ -2,7 +2,11 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/parley-mcp/parley/host/hosttest"
@@ -196,6 +200,46 @@ func TestTwoAnswersRace(t *testing.T) {
 	}
 	if got := len(s.Calls()); got != 2 {
 		t.Errorf("the server was called %d times, want twice: to ask, and with one answer", got)
+	}
+}
+
+// Of many answers at the same moment one wins, and is the one that is sent.
+func TestManyAnswersAtOnce(t *testing.T) {
+	t.Parallel()
+	p, s := recorder(t, "2026-07-28")
+	c := p.run("v_mine", "recorder", "ask", `{}`)
+	id := p.open(1)[0].ID
+	statuses := make([]int, 8)
+	var group sync.WaitGroup
+	for i := range statuses {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", p.base+"/v1/questions/"+id+"/answer",
+			strings.NewReader(fmt.Sprintf(`{"action":"accept","content":{"word":"word %d"}}`, i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+p.bearer())
+		group.Go(func() {
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			resp.Body.Close()
+			statuses[i] = resp.StatusCode
+		})
+	}
+	group.Wait()
+	winner := slices.Index(statuses, 200)
+	for i, status := range statuses {
+		if i != winner && status != 409 {
+			t.Errorf("answer %d: %d, want 409 after another won", i, status)
+		}
+	}
+	if _, content := received(t, p.await(c.ID, "done")); string(content) != fmt.Sprintf(`{"word":"word %d"}`, winner) {
+		t.Errorf("the server got %s, want that of answer %d", content, winner)
+	}
+	if n := len(s.Calls()); n != 2 {
+		t.Errorf("the server was called %d times, want twice", n)
 	}
 }
 

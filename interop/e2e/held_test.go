@@ -111,3 +111,31 @@ func TestHeldCallCrashAfterDelivery(t *testing.T) {
 		}
 	}
 }
+
+// A host that is stopped tells the server that holds its call open, and the
+// person sees what became of it.
+func TestStopWhileHeld(t *testing.T) {
+	t.Parallel()
+	told := make(chan string, 1)
+	s := hosttest.NewServer(t, &hosttest.Script{Revision: "2025-11-25", Tools: map[string]hosttest.Tool{
+		"ask": func(x *hosttest.Exchange) {
+			answer := string(x.Elicit(askWord))
+			told <- answer
+			x.Text(answer)
+		},
+	}})
+	p := serve(t, map[string]any{"shop": map[string]any{"url": s.URL}})
+	page := signIn(t, p)
+	runTool(page, "ask", "Say a word")
+	page.Fill("Word", "not sent")
+	p.stop()
+	if got := <-told; !strings.Contains(got, "host_stopped") || !strings.Contains(got, "-32000") || strings.Contains(got, "action") {
+		t.Errorf("the server was told %s, want the error host_stopped and no answer", got)
+	}
+	p.again()
+	page.Reload()
+	page.WaitText("Interrupted")
+	page.Click(button("Run again"))
+	page.WaitText("This runs an earlier call again.")
+	p.open(1)
+}

@@ -76,6 +76,10 @@ var modernTools = map[string]hosttest.Tool{
 // scripts are what this binary plays over standard input and output.
 var scripts = map[string]*hosttest.Script{
 	"legacy": {Revision: "2025-11-25", Tools: legacyTools},
+	"mortal": {Revision: "2025-11-25", Tools: map[string]hosttest.Tool{
+		"die":  func(x *hosttest.Exchange) { x.Die() },
+		"live": func(x *hosttest.Exchange) { x.Text("alive and well") },
+	}},
 }
 
 // playQuits is a program that starts and ends without a word of protocol.

@@ -22,24 +22,16 @@ func TestScreenshots(t *testing.T) {
 	}
 	p := demo(t)
 	page := signIn(t, p)
-	page.Media(browsertest.Media{Width: 1280, Height: 800})
 	bookFlight(page)
 	fillConnection(page)
-	// As a person sees the card: from its top, without the ring of the focus.
+	page.WaitFor(byRole("link", "book_flight 1 question waiting"))
+	// At 75 % the card and what is around it fit; nothing has the focus.
+	page.Media(browsertest.Media{Width: 1280, Height: 800, TextScale: 0.75})
 	browsertest.Eval[any](page, `(() => {
-		const visit = (node) => {
-			const found = node.querySelector('.card.open');
-			if (found) return found;
-			for (const host of node.querySelectorAll('*')) {
-				const deeper = host.shadowRoot && visit(host.shadowRoot);
-				if (deeper) return deeper;
-			}
-			return null;
-		};
 		let at = document.activeElement;
 		while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
 		at?.blur();
-		visit(document).scrollIntoView({ block: 'end' });
+		scrollTo(0, 0);
 	})()`)
 	path := filepath.Join(dir, "demo.png")
 	page.Shot(path)

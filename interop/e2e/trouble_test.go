@@ -23,9 +23,6 @@ func TestDataDirectoryInUse(t *testing.T) {
 	if got := p.api("GET", "/v1/session", nil); got.Status != 200 {
 		t.Errorf("after that the first one answers %d", got.Status)
 	}
-	if code := p.cmd.ProcessState; code != nil {
-		t.Errorf("the first one ended: %v", code)
-	}
 }
 
 // A server that does not start, or is none, is said to be so, and is in nobody's way.
@@ -108,17 +105,28 @@ func TestToolsThatFail(t *testing.T) {
 // A server that dies in the middle of a call leaves it uncertain.
 func TestServerDiesInTheMiddle(t *testing.T) {
 	t.Parallel()
-	s := hosttest.NewServer(t, &hosttest.Script{Tools: map[string]hosttest.Tool{"die": func(x *hosttest.Exchange) { x.Die() }}})
-	p := serve(t, map[string]any{"shop": map[string]any{"url": s.URL}})
-	page := signIn(t, p)
-	pick(page, "die")
-	page.Click(button("Run die"))
-	page.WaitText("It is not known whether this happened")
-	page.WaitText("shop")
-	page.Click(button("Give up"))
-	page.WaitText("You gave it up")
-	if got := len(s.Calls()); got != 1 {
-		t.Errorf("the tool was called %d times, want once", got)
+	for name, server := range map[string]func(t *testing.T) map[string]any{
+		"over HTTP": func(t *testing.T) map[string]any {
+			return map[string]any{"url": hosttest.NewServer(t, scripts["mortal"]).URL}
+		},
+		"a program": func(t *testing.T) map[string]any { return program(t, "mortal") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serve(t, map[string]any{"shop": server(t)})
+			page := signIn(t, p)
+			pick(page, "die")
+			page.Click(button("Run die"))
+			page.WaitText("It is not known whether this happened")
+			page.WaitFor(button("Send again"))
+			page.Click(button("It happened"))
+			page.WaitText("You said that it happened.")
+			// The server is used again when it is needed.
+			page.Click(button("Run another tool"))
+			pick(page, "live")
+			page.Click(button("Run live"))
+			page.WaitText("alive and well")
+		})
 	}
 }
 
