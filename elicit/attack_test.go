@@ -203,17 +203,14 @@ func TestStateAttacks(t *testing.T) {
 func TestStateBytes(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, "", "")
-	state := pausedState(t, v, ada)
-	client := elicittest.Connect(t, v.handler, modern, elicittest.Script(t), &elicittest.Options{Header: ada})
+	state := pausedState(t, v, nil)
 	before := v.asked.Load()
 	try := func(changed string) {
 		t.Helper()
-		_, err := client.Send(t.Context(), "tools/call", map[string]any{
-			"name": "delete", "arguments": map[string]any{"path": "/a", "count": 1}, "requestState": changed, "inputResponses": yes,
-		})
-		var refused *elicittest.Error
-		if !errors.As(err, &refused) || refused.Code != -32602 || string(refused.Data) != `{"reason":"invalid_request_state"}` {
-			t.Errorf("state %q: %v", changed, err)
+		recorder := post(v.handler, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"delete","arguments":{"path":"/a","count":1},"requestState":"`+changed+
+			`","inputResponses":{"sure":{"action":"accept","content":{"confirmed":true}}},`+modernMeta+`}}`)
+		if recorder.Code != http.StatusBadRequest || !strings.Contains(recorder.Body.String(), `"data":{"reason":"invalid_request_state"}`) {
+			t.Errorf("state %q: HTTP %d %s", changed, recorder.Code, recorder.Body)
 		}
 	}
 	for i := range state {
@@ -293,18 +290,15 @@ func TestAnswerFromAnother(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, "", "")
 	header := ada.Clone()
-	var client *elicittest.Client
 	tried := false
-	client = elicittest.Connect(t, v.handler, "2025-11-25", func(elicittest.Question) elicittest.Answer {
+	client := elicittest.Connect(t, v.handler, "2025-11-25", func(elicittest.Question) elicittest.Answer {
 		tried = true
 		header.Set("X-Issuer", "https://evil.example") // for the answer
 		return elicittest.Accept(map[string]any{"confirmed": true})
 	}, &elicittest.Options{Header: header})
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel() // the question stays open
-	_, err := client.Call(ctx, "delete", map[string]any{"path": "/a"})
-	header.Set("X-Issuer", ada.Get("X-Issuer")) // and its own again, to end the session
-	if err == nil || !tried || v.ran.Load() != 0 {
+	_, err := client.Call(t.Context(), "delete", map[string]any{"path": "/a"})
+	header.Set("X-Issuer", ada.Get("X-Issuer")) // its own again, to end the session
+	if err == nil || !strings.Contains(err.Error(), "HTTP 404: session not found") || !tried || v.ran.Load() != 0 {
 		t.Errorf("tried %t, ran %d times, error %v", tried, v.ran.Load(), err)
 	}
 }

@@ -26,13 +26,14 @@ var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 // newServer returns a server whose clock stands still, and its handler.
 func newServer(t testing.TB, options *elicit.Options) (*elicit.Server, http.Handler) {
 	t.Helper()
-	if options == nil {
-		options = &elicit.Options{}
+	own := elicit.Options{}
+	if options != nil {
+		own = *options
 	}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	if own.Logger == nil {
+		own.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	server, err := elicit.NewServer(mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil), options)
+	server, err := elicit.NewServer(mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil), &own)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -438,5 +438,10 @@ func (c *Client) reply(ctx context.Context, id json.RawMessage, method string, p
 	if err != nil {
 		return err
 	}
-	return response.Body.Close()
+	defer response.Body.Close()
+	if response.StatusCode >= 400 {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		return fmt.Errorf("elicittest: the answer was refused: HTTP %d: %s", response.StatusCode, bytes.TrimSpace(text))
+	}
+	return nil
 }
