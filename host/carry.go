@@ -27,6 +27,7 @@ type carriage struct {
 	claim  *inbox.Claim
 	call   *inbox.Call
 	tries  tries
+	lease  time.Duration
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -82,6 +83,10 @@ func (h *Host) begin(claim *inbox.Claim, call *inbox.Call) bool {
 		h.mu.Unlock()
 		c.cancel(errOver)
 		close(c.done)
+		select {
+		case h.freed <- struct{}{}:
+		default:
+		}
 	}()
 	return true
 }
@@ -97,12 +102,31 @@ func (h *Host) register(claim *inbox.Claim, call *inbox.Call, t tries) *carriage
 	default:
 	}
 	c := &carriage{
-		host: h, server: h.servers[call.Server], claim: claim, call: call, tries: t, done: make(chan struct{}),
+		host: h, server: h.servers[call.Server], claim: claim, call: call, tries: t, lease: leaseOf(call),
+		done: make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(h.base)
 	h.running[claim.Call] = c
+	h.lease = c.lease
 	h.group.Add(1)
 	return c
+}
+
+// defaultLease stands in where no claim has shown the inbox's.
+const defaultLease = 30 * time.Second
+
+// leaseOf is the lease of the inbox, as a call that was just claimed shows it.
+func leaseOf(claimed *inbox.Call) time.Duration {
+	if d := claimed.LeaseUntil.Sub(claimed.Updated); d > 0 {
+		return d
+	}
+	return defaultLease
+}
+
+func (h *Host) leaseTime() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lease
 }
 
 // giveBack returns a claim of which nothing was sent.
@@ -122,7 +146,7 @@ func (h *Host) carriage(id inbox.CallID) *carriage {
 // written would turn into uncertainty. Past the lease another machine has
 // judged the call already.
 func (h *Host) record(what string, claim *inbox.Claim, f func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.Background(), h.options.Lease)
+	ctx, cancel := context.WithTimeout(context.Background(), h.leaseTime())
 	defer cancel()
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
 		err := f(ctx)
@@ -325,7 +349,7 @@ func (c *carriage) keepClaim() {
 		}
 	}()
 	defer func() { <-stop }()
-	ticker := time.NewTicker(c.host.options.Lease / 3)
+	ticker := time.NewTicker(c.lease / 3)
 	defer ticker.Stop()
 	good := time.Now()
 	for {
@@ -343,7 +367,7 @@ func (c *carriage) keepClaim() {
 		case lost(err):
 			c.cancel(errLost)
 			return
-		case time.Since(good) > c.host.options.Lease:
+		case time.Since(good) > c.lease:
 			c.host.log.Warn("host: the lease could not be renewed", "call", c.call.ID, "err", err)
 			c.cancel(errLost)
 			return

@@ -42,7 +42,6 @@ type Options struct {
 	ConnectTimeout time.Duration // until a session is open, the start of a program included; default 60 s
 	ProbeTimeout   time.Duration // for a program's silence on server/discover; default 3 s
 	Grace          time.Duration // how long a stop waits for replies; default 10 s
-	Lease          time.Duration // of claims, as the inbox has it; default 30 s
 	Poll           time.Duration // how often Run looks without a hint; default 5 s
 	Concurrency    int           // calls in flight at once; default 256
 
@@ -73,6 +72,8 @@ type Host struct {
 	pools   map[poolKey]*pool
 	eras    map[string]inbox.Era // by server, once known
 	running map[inbox.CallID]*carriage
+	lease   time.Duration // of the last claim
+	freed   chan struct{} // has room for one: a call is no longer in flight
 }
 
 type poolKey struct{ principal, server string }
@@ -83,6 +84,7 @@ func New(in *inbox.Inbox, servers []*Server, options *Options) (*Host, error) {
 	h := &Host{
 		inbox: in, servers: map[string]*Server{}, stopping: make(chan struct{}),
 		pools: map[poolKey]*pool{}, eras: map[string]inbox.Era{}, running: map[inbox.CallID]*carriage{},
+		lease: defaultLease, freed: make(chan struct{}, 1),
 	}
 	if options != nil {
 		h.options = *options
@@ -96,7 +98,7 @@ func New(in *inbox.Inbox, servers []*Server, options *Options) (*Host, error) {
 		standard time.Duration
 	}{
 		{&o.ConnectTimeout, connectTimeout}, {&o.ProbeTimeout, probeTimeout}, {&o.Grace, 10 * time.Second},
-		{&o.Lease, 30 * time.Second}, {&o.Poll, 5 * time.Second},
+		{&o.Poll, 5 * time.Second},
 	} {
 		if *d.field <= 0 {
 			*d.field = d.standard
@@ -202,17 +204,21 @@ func (h *Host) borrow(ctx context.Context, p inbox.Principal, id string) (*conne
 	if !h.enter() {
 		return nil, nil, errStopping
 	}
-	defer h.group.Done()
 	pl := h.pool(s, p)
 	c, err := pl.acquire(ctx, "", true)
 	if err != nil {
+		h.group.Done()
 		return nil, nil, h.outward(s, err)
+	}
+	release := func() {
+		pl.release(c)
+		h.group.Done()
 	}
 	if err := c.ready(ctx, false); err != nil {
-		pl.release(c)
+		release()
 		return nil, nil, h.outward(s, err)
 	}
-	return c, func() { pl.release(c) }, nil
+	return c, release, nil
 }
 
 // outward names the server in an error that has no type of its own outside.

@@ -60,6 +60,7 @@ func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
 		// request; the true status is in the wiretap's outcome.
 		resp.StatusCode, resp.Status = http.StatusServiceUnavailable, "503 Service Unavailable"
 	}
+	keepOpen(h.base, req, resp, firstPause)
 	if c := captureOf(req.Context()); c != nil {
 		resp.Body = &captureBody{ReadCloser: resp.Body, to: c}
 	}

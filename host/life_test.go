@@ -36,7 +36,7 @@ func TestMachineDies(t *testing.T) {
 			"ask":   legacyTools["ask"],
 			"twice": legacyTools["twice"],
 		}})
-		short := func() *rigOptions { return &rigOptions{inbox: inbox.Options{Lease: 400 * time.Millisecond}} }
+		short := func() *rigOptions { return &rigOptions{inbox: inbox.Options{Lease: 2 * time.Second}} }
 
 		dying := newRig(t, b, short(), modern, old)
 		dying.run()

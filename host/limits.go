@@ -20,7 +20,7 @@ func (c *carriage) over(ctx context.Context, n int) (*inbox.LimitError, error) {
 		return nil, nil
 	}
 	// Newest first, so one page holds all that matters for limits of its size.
-	list, err := c.host.inbox.Questions(ctx, c.claim.Principal, inbox.QuestionFilter{Server: c.call.Server, Limit: 500})
+	list, err := c.host.inbox.Questions(ctx, c.claim.Principal, inbox.QuestionFilter{Server: c.server.ID, Limit: 500})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (c *carriage) over(ctx context.Context, n int) (*inbox.LimitError, error) {
 func (c *carriage) rounds(ctx context.Context) int {
 	call, err := c.host.inbox.Call(ctx, c.claim.Principal, c.claim.Call)
 	if err != nil {
-		return c.call.Round // the store's own limit still stands behind
+		return 0 // the inbox's own limit still stands behind
 	}
 	return call.Round
 }

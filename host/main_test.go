@@ -85,7 +85,6 @@ func newRig(t *testing.T, b *backend, o *rigOptions, servers ...*host.Server) *r
 	if o.host.Grace == 0 {
 		o.host.Grace = 500 * time.Millisecond
 	}
-	o.host.Lease = o.inbox.Lease
 	store := b.open(t)
 	in := inbox.New(store, b.ring, &o.inbox)
 	h, err := host.New(in, servers, &o.host)

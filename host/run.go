@@ -41,6 +41,8 @@ func (h *Host) Run(ctx context.Context) error {
 				continue
 			}
 			h.claimAll(ctx)
+		case <-h.freed:
+			h.claimAll(ctx)
 		case <-timer.C:
 			h.claimAll(ctx)
 			timer.Reset(h.housekeeping(ctx))

@@ -1,0 +1,83 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+type roundTripFunc func(*http.Request) (*http.Response, error)
+
+func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func stream(status int, text string) *http.Response {
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(text)),
+	}
+}
+
+// A standalone stream that is cut again and again stays one stream for the SDK.
+func TestStandaloneStreamIsKept(t *testing.T) {
+	t.Parallel()
+	var last []string
+	base := roundTripFunc(func(r *http.Request) (*http.Response, error) {
+		last = append(last, r.Header.Get("Last-Event-ID"))
+		switch len(last) {
+		case 3:
+			return nil, errors.New("refused")
+		case 5:
+			return stream(502, ""), nil
+		case 9:
+			return stream(200, "id: 8\ndata: b\n\n"), nil
+		case 10:
+			return stream(405, ""), nil
+		}
+		return stream(200, ""), nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://x.example", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp := stream(200, "id: 7\ndata: a\n\n")
+	keepOpen(base, req, resp, time.Microsecond)
+	want := "id: 7\ndata: a\n\nid: 8\ndata: b\n\n"
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != want {
+		t.Fatalf("read %q (%v), want %q", got, err, want)
+	}
+	for i, id := range last {
+		if id != "7" {
+			t.Errorf("request %d resumed after %q, want 7", i, id)
+		}
+	}
+	// Then the server offers none any more: the stream is silent, and ends with the session.
+	ended := make(chan error)
+	go func() {
+		_, err := resp.Body.Read(got)
+		ended <- err
+	}()
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the stream ended with %v", err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Error(err)
+	}
+
+	// What is no standalone stream is left alone.
+	resumed := req.Clone(t.Context())
+	resumed.Header.Set("Last-Event-ID", "7")
+	for _, r := range []*http.Request{resumed, {Method: http.MethodPost, Header: http.Header{}}} {
+		resp := stream(200, "x")
+		before := resp.Body
+		keepOpen(base, r, resp, time.Microsecond)
+		if resp.Body != before {
+			t.Errorf("the response to a %s was wrapped", r.Method)
+		}
+	}
+}
