@@ -43,6 +43,8 @@ type checker struct {
 	sc   scanner
 	seen set
 	errs Errors
+	// copied is the answer as a string, made when a format first needs it.
+	copied string
 	// once refuses repeated items also where the schema does not.
 	once bool
 }
@@ -170,7 +172,7 @@ func (c *checker) value(f *Field) error {
 			c.wrongType(f)
 			return nil
 		}
-		c.text(f, c.sc.text(t))
+		c.text(f, t)
 	case Integer, Number:
 		if kind != jNumber {
 			c.wrongType(f)
@@ -265,7 +267,20 @@ func (f *Field) option(sc *scanner, kind byte, t token) int {
 	return i
 }
 
-func (c *checker) text(f *Field, b []byte) {
+// string is the text of a token that sc.text has given as b. One copy of the
+// answer serves all texts without escapes.
+func (c *checker) string(t token, b []byte) string {
+	if t.escaped {
+		return string(b)
+	}
+	if c.copied == "" {
+		c.copied = string(c.sc.b)
+	}
+	return c.copied[t.start+1 : t.end-1]
+}
+
+func (c *checker) text(f *Field, t token) {
+	b := c.sc.text(t)
 	n := length(b)
 	switch {
 	case f.MinLength != nil && n < *f.MinLength:
@@ -275,8 +290,8 @@ func (c *checker) text(f *Field, b []byte) {
 		c.add(f.fail(CodeTooLong, map[string]any{"max": *f.MaxLength, "length": n}))
 		return
 	}
-	if f.Format != "" {
-		if code := formatCode(f.Format, string(b)); code != "" {
+	if asserted(f.Format) {
+		if code := formatCode(f.Format, c.string(t, b)); code != "" {
 			c.add(f.fail(code, nil))
 			return
 		}

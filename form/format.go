@@ -8,6 +8,15 @@ import (
 	"unicode/utf8"
 )
 
+// asserted is true for the formats that formatCode looks at.
+func asserted(format string) bool {
+	switch format {
+	case "email", "uri", "date", "date-time":
+		return true
+	}
+	return false
+}
+
 // formatCode checks the four formats of MCP (StringSchema.format in every
 // schema.ts). Any other format is an annotation and passes. It gives the code
 // of the error, or "".
