@@ -109,3 +109,10 @@ type Options struct {
 	// NoProfiles leaves out the notes about single clients.
 	NoProfiles bool
 }
+
+// NewSourceFinding makes a finding of a diagnostic of lint/vet, whose category
+// is the code. An unknown code becomes a warning without advice.
+func NewSourceFinding(code string, line, column int, text string) Finding {
+	r := ruleOf(code)
+	return Finding{Code: code, Severity: r.Severity, Line: line, Column: column, Text: strings.TrimSuffix(text, " ("+code+")"), Advice: r.Advice, Clause: r.Clause}
+}
