@@ -112,6 +112,21 @@ func (h *Host) register(claim *inbox.Claim, call *inbox.Call, t tries) *carriage
 	return c
 }
 
+// storePause is how long to wait when the store fails, before looking again.
+const storePause = time.Second
+
+// pause waits and reports whether ctx still stands.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
 // defaultLease stands in where no claim has shown the inbox's.
 const defaultLease = 30 * time.Second
 
@@ -337,15 +352,20 @@ func (c *carriage) keepClaim() {
 	stop := make(chan struct{})
 	go func() {
 		defer close(stop)
-		// nil or ErrStopped: close the connection; anything else that is not
-		// the end of the carriage: the claim is gone.
-		err := c.host.inbox.AwaitStop(c.ctx, c.claim)
-		switch {
-		case c.ending.Load():
-		case err == nil, errors.Is(err, inbox.ErrStopped):
-			c.cancel(errStopped)
-		case lost(err):
-			c.cancel(errLost)
+		for {
+			err := c.host.inbox.AwaitStop(c.ctx, c.claim)
+			switch {
+			case c.ending.Load():
+				return
+			case err == nil, errors.Is(err, inbox.ErrStopped):
+				c.cancel(errStopped)
+				return
+			case lost(err):
+				c.cancel(errLost)
+				return
+			case !pause(c.ctx, storePause):
+				return
+			}
 		}
 	}()
 	defer func() { <-stop }()

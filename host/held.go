@@ -118,6 +118,9 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 	}
 	for {
 		if _, err := c.host.inbox.AwaitAnswer(ctx, c.claim, held.ID); err != nil {
+			if !lost(err) && pause(ctx, storePause) {
+				continue // the store failed for a moment; the person still thinks
+			}
 			return nil, c.refuse(ctx, q, held.ID, err)
 		}
 		if err := ctx.Err(); err != nil {
@@ -158,7 +161,7 @@ func (c *carriage) refuse(ctx context.Context, q *wiretap.Question, id inbox.Que
 	cause := context.Cause(ctx)
 	var limit *inbox.LimitError
 	switch {
-	case errors.Is(cause, wiretap.ErrWithdrawn), ctxCancelledByServer(ctx, q):
+	case errors.Is(cause, wiretap.ErrWithdrawn), withdrawn(q):
 		if id != "" {
 			c.host.record("withdraw", c.claim, func(ctx context.Context) error {
 				return c.host.inbox.Withdraw(ctx, c.claim, id, fmt.Sprintf("%s took this question back.", c.name()))
@@ -181,9 +184,8 @@ func (c *carriage) refuse(ctx context.Context, q *wiretap.Question, id inbox.Que
 	return rpcError(codeServerError, "the question is closed", wireWithdrawn)
 }
 
-// ctxCancelledByServer reports whether the SDK cancelled the handler because
-// the server took the request back.
-func ctxCancelledByServer(_ context.Context, q *wiretap.Question) bool {
+// withdrawn reports whether the server took the question back.
+func withdrawn(q *wiretap.Question) bool {
 	select {
 	case <-q.Withdrawn():
 		return true
