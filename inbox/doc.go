@@ -142,6 +142,9 @@
 // A row cannot be read, because a key is gone or the store is damaged. That
 // row fails with an error that names it; sweeps and claims go on with the others.
 //
+// A newer version works on the same store. What it wrote into a row and this
+// version does not know stays there when this version stores the row again.
+//
 // # Privacy
 //
 // Every transaction is bound to one principal, so another person's row is

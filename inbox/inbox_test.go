@@ -213,3 +213,83 @@ func FuzzDigest(f *testing.F) {
 		}
 	})
 }
+
+// TestNewerVersion stores a row again that a newer version has written: what
+// this one does not know stays.
+func TestNewerVersion(t *testing.T) {
+	t.Parallel()
+	store, ring := memstore.New(nil), seal.NewRing()
+	in := inbox.New(store, ring, nil)
+	ann := inbox.Principal{Issuer: "i", Subject: "ann"}
+	c, err := in.Compose(t.Context(), ann, inbox.NewCall{Server: "s", Method: "tools/call"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim, _, err := in.Claim(t.Context(), ann, c.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Mark(t.Context(), claim, inbox.Binding{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Park(t.Context(), claim, inbox.Asked{Questions: []inbox.NewQuestion{{Key: "a", Params: json.RawMessage(`{"message":"A?"}`)}}}); err != nil {
+		t.Fatal(err)
+	}
+	questions, err := in.Questions(t.Context(), ann, inbox.QuestionFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := questions[0]
+	const newer = `,"newer":{"n":9007199254740993}}`
+	extend := func(object []byte) []byte { return []byte(strings.TrimSuffix(string(object), "}") + newer) }
+	reseal := func(purpose, id string, sealed []byte) []byte {
+		plain, err := ring.Open(purpose, []string{ann.Key(), id}, sealed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ring.Seal(purpose, []string{ann.Key(), id}, extend(plain))
+	}
+	both := func(f func(*inbox.CallRow, *inbox.QuestionRow)) {
+		t.Helper()
+		err := store.Update(t.Context(), ann.Key(), func(tx inbox.Tx) error {
+			call, err := tx.Call(c.ID)
+			if err != nil {
+				return err
+			}
+			question, err := tx.Question(q.ID)
+			if err != nil {
+				return err
+			}
+			f(call, question)
+			return errors.Join(tx.PutCall(call), tx.PutQuestion(question))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	both(func(call *inbox.CallRow, question *inbox.QuestionRow) {
+		call.Detail, question.Detail = extend(call.Detail), extend(question.Detail)
+		call.Content = reseal("inbox call", string(c.ID), call.Content)
+		question.Content = reseal("inbox question", string(q.ID), question.Content)
+	})
+	if _, err := in.Answer(t.Context(), ann, q.ID, inbox.Answer{Action: inbox.Decline}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Stop(t.Context(), ann, c.ID); err != nil {
+		t.Fatal(err)
+	}
+	both(func(call *inbox.CallRow, question *inbox.QuestionRow) {
+		plainCall, _ := ring.Open("inbox call", []string{ann.Key(), string(c.ID)}, call.Content)
+		plainQuestion, _ := ring.Open("inbox question", []string{ann.Key(), string(q.ID)}, question.Content)
+		for name, text := range map[string][]byte{
+			"call": call.Detail, "question": question.Detail, "call's content": plainCall, "question's content": plainQuestion,
+		} {
+			if !strings.Contains(string(text), `"newer":{"n":9007199254740993}`) {
+				t.Errorf("the %s lost what a newer version wrote: %s", name, text)
+			}
+		}
+		if call.State != inbox.Stopped || question.State != inbox.Declined {
+			t.Errorf("the call is %s and the question %s", call.State, question.State)
+		}
+	})
+}

@@ -108,6 +108,7 @@ type callRecord struct {
 	agains int // sends in a row that brought neither an end nor a question
 
 	sealed, plain []byte // the content as it was read, so that it is sealed anew only if it changed
+	more, within  members
 	dirty         dirt
 }
 
@@ -116,6 +117,7 @@ type questionRecord struct {
 	send int // held: the Sends of the call when it was asked
 
 	sealed, plain []byte
+	more, within  members
 	dirty         dirt
 }
 
@@ -140,6 +142,10 @@ func (w *work) openCall(row *CallRow) (*callRecord, error) {
 	if err := json.Unmarshal(plain, &content); err != nil {
 		return nil, fmt.Errorf("inbox: call %s: its content is damaged", row.ID)
 	}
+	more, within, err := w.unknown(row.Detail, plain, detail, content)
+	if err != nil {
+		return nil, fmt.Errorf("inbox: call %s: %w", row.ID, err)
+	}
 	return &callRecord{
 		Call: Call{
 			ID: row.ID, Seq: row.Seq, Principal: w.principal, Conversation: row.Conversation,
@@ -157,12 +163,12 @@ func (w *work) openCall(row *CallRow) (*callRecord, error) {
 			Replaces: detail.Replaces, ReplacedBy: detail.ReplacedBy, IdempotencyKey: content.IdempotencyKey,
 		},
 		rounds: detail.Rounds, agains: detail.Agains,
-		sealed: row.Content, plain: plain,
+		sealed: row.Content, plain: plain, more: more, within: within,
 	}, nil
 }
 
 func (w *work) callRow(c *callRecord) (*CallRow, error) {
-	detail, err := json.Marshal(callDetail{
+	detail, err := c.more.with(callDetail{
 		Actor: c.Actor, Surface: c.Origin.Surface, Era: c.Era, Method: c.Method, Reason: c.Reason,
 		Held: c.Held, Round: c.Round, Rounds: c.rounds, Agains: c.agains,
 		LeaseUntil: toMicros(c.LeaseUntil), Fence: c.Fence, Deaths: c.Deaths,
@@ -174,7 +180,7 @@ func (w *work) callRow(c *callRecord) (*CallRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := json.Marshal(callContent{
+	plain, err := c.within.with(callContent{
 		Client: c.Origin.Client, Endpoint: c.Endpoint, Fingerprint: c.Fingerprint, Name: c.Name,
 		Arguments: c.Arguments, Detail: c.Detail, RequestState: c.RequestState, Result: c.Result,
 		IdempotencyKey: c.IdempotencyKey,
@@ -219,6 +225,10 @@ func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
 	if err := json.Unmarshal(plain, &content); err != nil {
 		return nil, fmt.Errorf("inbox: question %s: its content is damaged", row.ID)
 	}
+	more, within, err := w.unknown(row.Detail, plain, detail, content)
+	if err != nil {
+		return nil, fmt.Errorf("inbox: question %s: %w", row.ID, err)
+	}
 	q := &questionRecord{
 		Question: Question{
 			ID: row.ID, Seq: row.Seq, Call: row.Call, Principal: w.principal,
@@ -229,7 +239,7 @@ func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
 			Suggested: content.Suggested, Note: content.Note, Version: row.Version,
 			Created: row.Created, ExpiresAt: detail.ExpiresAt.time(), Closed: row.Closed,
 		},
-		send: detail.Send, sealed: row.Content, plain: plain,
+		send: detail.Send, sealed: row.Content, plain: plain, more: more, within: within,
 	}
 	if detail.Action != "" {
 		q.Answer = &Answer{
@@ -253,11 +263,11 @@ func (w *work) questionRow(q *questionRecord) (*QuestionRow, error) {
 		d.Action, d.At, d.Via, d.Assurance = a.Action, toMicros(a.At), a.Via, a.Assurance
 		s.Content = a.Content
 	}
-	detail, err := json.Marshal(d)
+	detail, err := q.more.with(d)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := json.Marshal(s)
+	plain, err := q.within.with(s)
 	if err != nil {
 		return nil, err
 	}

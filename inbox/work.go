@@ -16,6 +16,7 @@ type work struct {
 	key       string
 	principal Principal
 	now       time.Time
+	writes    bool
 
 	calls     map[CallID]*callRecord
 	questions map[QuestionID]*questionRecord
@@ -39,6 +40,7 @@ func (in *Inbox) update(ctx context.Context, key string, f func(*work) error) er
 	var w *work
 	err = in.store.Update(ctx, key, func(tx Tx) error {
 		w = in.work(tx, key, p)
+		w.writes = true
 		if err := f(w); err != nil {
 			return err
 		}

@@ -1,0 +1,53 @@
+package inbox
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"reflect"
+	"strings"
+)
+
+// members are those of a stored object that this version does not know. A newer
+// version may work on the same database: what it wrote stays when this one
+// stores the row again.
+type members map[string]json.RawMessage
+
+// unknown returns the members of both parts of a row that the given structs do
+// not have. A view stores nothing and need not look.
+func (w *work) unknown(detail, content []byte, knownDetail, knownContent any) (more, within members, err error) {
+	if !w.writes {
+		return nil, nil, nil
+	}
+	if more, err = strangers(detail, knownDetail); err != nil {
+		return nil, nil, err
+	}
+	within, err = strangers(content, knownContent)
+	return more, within, err
+}
+
+func strangers(object []byte, known any) (members, error) {
+	var all members
+	if err := json.Unmarshal(object, &all); err != nil {
+		return nil, errors.New("its row is damaged")
+	}
+	for field := range reflect.TypeOf(known).Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		delete(all, name)
+	}
+	return all, nil
+}
+
+// with encodes known together with the members.
+func (m members) with(known any) ([]byte, error) {
+	encoded, err := json.Marshal(known)
+	if err != nil || len(m) == 0 {
+		return encoded, err
+	}
+	var all members
+	if err := json.Unmarshal(encoded, &all); err != nil {
+		return nil, err
+	}
+	maps.Copy(all, m)
+	return json.Marshal(all)
+}
