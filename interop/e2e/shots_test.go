@@ -25,8 +25,8 @@ func TestScreenshots(t *testing.T) {
 	bookFlight(page)
 	fillConnection(page)
 	page.WaitFor(byRole("link", "book_flight 1 question waiting"))
-	// At 75 % the card and what is around it fit; nothing has the focus.
-	page.Media(browsertest.Media{Width: 1280, Height: 800, TextScale: 0.75})
+	// At 76 % the card and what is around it fit; nothing has the focus.
+	page.Media(browsertest.Media{Width: 1280, Height: 800, TextScale: 16.0 / 21})
 	browsertest.Eval[any](page, `(() => {
 		let at = document.activeElement;
 		while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
