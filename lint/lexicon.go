@@ -17,10 +17,12 @@ func set(text string) map[string]bool {
 // newLexicon reads terms, a comma between them. They are in the form that
 // fold gives.
 func newLexicon(last, first, gen, whole, suffixes, cjk string) *lexicon {
-	x := &lexicon{terms: map[string]termKind{}}
+	x := &lexicon{terms: map[string]termKind{}, firsts: map[string]bool{}}
 	for kind, list := range map[termKind]string{headLast: last, headFirst: first, genitive: gen, alone: whole} {
 		for _, t := range terms(list) {
 			x.terms[t] = kind
+			first, _, _ := strings.Cut(t, " ")
+			x.firsts[first] = true
 			x.longest = max(x.longest, strings.Count(t, " ")+1)
 		}
 	}

@@ -29,7 +29,11 @@ func (l *linter) schema(ptr string, n, message *node) {
 			if ruleIndex[p.Rule] == nil {
 				continue // a rule newer than this package; the tests list them all
 			}
+			before := len(l.report.Findings)
 			l.addAs(Severity(p.Severity), p.Rule, ptr+p.Pointer, n.off+p.Offset, p.Text)
+			for i := range l.report.Findings[before:] {
+				l.report.Findings[before+i].Clause = p.Clause // it names revision and interface
+			}
 		}
 	}
 	props := n.get("properties")
@@ -150,7 +154,7 @@ func asksFile(m member, field *form.Field) bool {
 	}
 	for _, text := range [...]string{field.Name, field.Title, field.Description} {
 		ws := splitWords(fold(splitName(text)))
-		if anyOf(ws, set("base64")) {
+		if slices.Contains(ws, "base64") {
 			return true
 		}
 		if text == field.Description || len(ws) == 0 || anyOf(ws, filePartWords) {
@@ -241,6 +245,9 @@ const exact = 1<<53 - 1 // the largest integer that every reader keeps (RFC 8259
 // identifying are words for numbers that name something.
 var identifying = set("id ids identifier serial imei phone telephone mobile account customer order invoice ticket zip postal postcode tracking barcode ean isbn iban reference wei satoshi nonce snowflake telefon telefonnummer kontonummer kundennummer rechnungsnummer postleitzahl plz")
 
+// counting are words for numbers that are counted.
+var counting = set("count quantity total max min limit per days age")
+
 func (f *formLinter) integer(ptr, name string, n *node, field *form.Field) {
 	bound := func(key string) (float64, bool) {
 		b := n.get(key)
@@ -266,7 +273,7 @@ func (f *formLinter) integer(ptr, name string, n *node, field *form.Field) {
 	}
 	for _, text := range [...]string{field.Name, field.Title} {
 		ws := splitWords(fold(splitName(text)))
-		if anyOf(ws, identifying) && !anyOf(ws, set("count number_of quantity total max min limit per days age")) {
+		if anyOf(ws, identifying) && !anyOf(ws, counting) {
 			f.add("integer-exactness", ptr, n.off, name+" identifies something and is asked as a number without an upper bound")
 			return
 		}

@@ -79,6 +79,7 @@ var keyPrefix = regexp.MustCompile(`\bsk-(ant|proj|or|live|test)?(-|\b|$)|\bsk_(
 // A lexicon is a list of terms with what matters about each.
 type lexicon struct {
 	terms    map[string]termKind // words joined by a space, folded
+	firsts   map[string]bool     // first words of terms: most words are none
 	longest  int                 // words of the longest term
 	suffixes []string            // ends of compound words
 	cjk      []string            // terms of scripts without spaces, the longest first
@@ -214,26 +215,34 @@ func (x *lexicon) phrase(ws []string, where place) (string, bool) {
 
 // at finds the longest term that begins at word i.
 func (x *lexicon) at(ws []string, i int) (string, int, termKind) {
-	for n := min(x.longest, len(ws)-i); n > 0; n-- {
-		term := ws[i]
+	w := ws[i]
+	ascii := isASCII(w)
+	longest := min(x.longest, len(ws)-i)
+	if !x.firsts[w] && (ascii || !x.firsts[withoutParticle(w)]) {
+		longest = 0
+	}
+	for n := longest; n > 0; n-- {
+		term := w
 		if n > 1 {
 			term = strings.Join(ws[i:i+n], " ")
 		}
 		if k := x.terms[term]; k != 0 {
 			return term, n, k
 		}
-		if base := withoutParticle(term); base != term {
+		if base := withoutParticle(term); !isASCII(ws[i+n-1]) && base != term {
 			if k := x.terms[base]; k != 0 {
 				return base, n, k
 			}
 		}
 	}
-	w := ws[i]
+	if len(w) < 7 { // shorter than any compound
+		return "", 0, 0
+	}
 	for _, suffix := range x.suffixes {
 		if stem, ok := strings.CutSuffix(w, suffix); ok && len(stem) > 1 && !containsAny(stem, loyaltyStems) {
 			return suffix, 1, headLast
 		}
-		if base := withoutParticle(w); base != w && len(base) > len(suffix)+1 && strings.HasSuffix(base, suffix) {
+		if base := withoutParticle(w); !ascii && base != w && len(base) > len(suffix)+1 && strings.HasSuffix(base, suffix) {
 			return suffix, 1, headLast
 		}
 	}

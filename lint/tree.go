@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -198,20 +199,15 @@ func (r *treeReader) string() string {
 	return s
 }
 
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // at extends a JSON Pointer (RFC 6901).
 func at(pointer string, keys ...string) string {
 	for _, k := range keys {
-		pointer += "/"
-		for _, c := range []byte(k) {
-			switch c {
-			case '~':
-				pointer += "~0"
-			case '/':
-				pointer += "~1"
-			default:
-				pointer += string([]byte{c})
-			}
+		if strings.ContainsAny(k, "~/") {
+			k = pointerEscapes.Replace(k)
 		}
+		pointer += "/" + k
 	}
 	return pointer
 }

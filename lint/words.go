@@ -2,6 +2,7 @@ package lint
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/parley-mcp/parley/internal/plain"
@@ -50,9 +51,31 @@ func hasURL(s string) bool {
 	return (strings.Contains(s, ":") || strings.Contains(s, "www") || strings.Contains(s, "WWW")) && address.MatchString(s)
 }
 
-// coercivePhrases are compared with folded text, words separated by single
-// spaces.
-var coercivePhrases = []string{
+// A phraseList finds phrases in words, without trying each on each text.
+type phraseList map[string][][]string // by first word
+
+func newPhraseList(phrases ...string) phraseList {
+	l := phraseList{}
+	for _, p := range phrases {
+		ws := strings.Fields(p)
+		l[ws[0]] = append(l[ws[0]], ws)
+	}
+	return l
+}
+
+func (l phraseList) find(ws []string) string {
+	for i, w := range ws {
+		for _, phrase := range l[w] {
+			if len(phrase) <= len(ws)-i && slices.Equal(phrase, ws[i:i+len(phrase)]) {
+				return strings.Join(phrase, " ")
+			}
+		}
+	}
+	return ""
+}
+
+// coercivePhrases are compared with the words of folded text.
+var coercivePhrases = newPhraseList(
 	"approve to continue", "approve this to continue", "accept to continue", "agree to continue", "confirm to continue", "allow to continue",
 	"approve to proceed", "accept to proceed", "agree to proceed", "you must approve", "you must accept", "you must agree", "you must allow", "you must confirm",
 	"you have to approve", "you have to accept", "you have to agree", "you have no choice", "do not decline", "don t decline", "never decline", "do not cancel", "don t cancel this",
@@ -66,8 +89,8 @@ var coercivePhrases = []string{
 	"accepteer om door te gaan", "u moet accepteren", "je moet accepteren", "niet weigeren", "wordt geblokkeerd",
 	"zaakceptuj aby kontynuowac", "musisz zaakceptowac", "nie odrzucaj", "zostanie zablokowane",
 	"devam etmek icin onaylayin", "onaylamalisiniz", "kabul etmelisiniz", "reddetmeyin", "askiya alinacak",
-	"подтвердите чтобы продолжить", "вы должны согласиться", "вы обязаны согласиться", "не отклоняйте", "будет заблокирован",
-}
+	"подтвердите чтобы продолжить", "вы должны согласиться", "вы обязаны согласиться", "не отклоняйте", "будет заблокирован", "будет заблокирована",
+)
 
 // coerciveCJK are looked for anywhere.
 var coerciveCJK = []string{
@@ -78,11 +101,8 @@ var coerciveCJK = []string{
 
 func coercive(s string) string {
 	folded := fold(s)
-	spaced := " " + strings.Join(splitWords(folded), " ") + " "
-	for _, p := range coercivePhrases {
-		if strings.Contains(spaced, " "+p+" ") || len(p) > 18 && strings.Contains(spaced, " "+p) {
-			return p
-		}
+	if p := coercivePhrases.find(splitWords(folded)); p != "" {
+		return p
 	}
 	if isASCII(folded) {
 		return ""
@@ -96,19 +116,16 @@ func coercive(s string) string {
 }
 
 // orders are what a description says to a model and not about a tool.
-var orders = []string{
+var orders = newPhraseList(
 	"ignore previous instructions", "ignore all previous", "ignore the previous", "disregard previous", "disregard all", "ignore any other instructions", "override the system prompt", "system prompt",
 	"do not tell the user", "don t tell the user", "do not mention", "don t mention this", "without telling the user", "without informing the user", "hide this from the user", "do not inform the user", "do not reveal",
 	"before using any other tool", "before any other tool", "always call this tool first", "you must call this tool", "must always call this tool", "instead of any other tool", "do not use any other tool", "never use the other",
 	"you must always", "important instructions for the assistant", "send the conversation", "include the full conversation", "read the file ssh", "id rsa",
-}
+)
 
 func ordersModel(s string) string {
-	spaced := " " + strings.Join(splitWords(fold(s)), " ") + " "
-	for _, p := range orders {
-		if strings.Contains(spaced, " "+p+" ") {
-			return p
-		}
+	if p := orders.find(splitWords(fold(s))); p != "" {
+		return p
 	}
 	if low := strings.ToLower(s); strings.Contains(low, "<important>") || strings.Contains(low, "<system>") {
 		return "<important>"
