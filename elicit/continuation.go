@@ -48,7 +48,7 @@ type memo struct {
 	At    time.Time       `json:"at"`
 }
 
-// wireKey names one asking. MCP 2026-07-28 wants keys unique within a request;
+// wireKey names one asking. MCP 2026-07-28 mrtr, "Server Requirements" S1: keys are unique within a request;
 // a task may not even reuse one over its life, so the number only rises.
 func wireKey(key string, times int) string {
 	if times <= 1 {
@@ -76,8 +76,8 @@ func parseAnswer(raw json.RawMessage) answer {
 }
 
 // take moves the responses to pending questions into the answers. Responses
-// under any other key are dropped, which is what MCP 2026-07-28 "Error
-// Handling" asks for; questions without a response stay unanswered.
+// under any other key are dropped, as MCP 2026-07-28 mrtr,
+// "Error Handling" S3, S4 want it; questions without a response stay unanswered.
 func (c *continuation) take(responses map[string]response, now time.Time) {
 	for _, p := range c.Pending {
 		r, ok := responses[p.Wire]

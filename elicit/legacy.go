@@ -28,7 +28,7 @@ func (s *Server) askClient(call context.Context, session *mcp.ServerSession) bac
 		params := q.params()
 		params.Meta = mcp.Meta{metaExpiresAt: q.expires.Format(time.RFC3339)}
 		if q.mode == URLMode {
-			// MCP 2025-11-25 elicitation, "URL Mode": the id is required.
+			// MCP 2025-11-25 elicitation, "URL Mode Elicitation Requests" S1: the id is required.
 			params.ElicitationID = q.id
 		} else {
 			ctx = context.WithValue(ctx, schemaKey{}, q.schema)

@@ -20,7 +20,9 @@ func (p Principal) IsZero() bool { return p == Principal{} }
 
 // tokenPrincipal takes the subject from the access token that the SDK's
 // middleware verified. The token has no issuer and no tenant (auth.TokenInfo),
-// so a server that accepts several issuers sets [Options.Principal].
+// so a server that accepts several issuers sets [Options.Principal]. Nothing else
+// that a client says counts (MCP 2026-07-28 elicitation, "Identifying the User" S1,
+// S2, and MCP 2026-07-28 elicitation, "Statefulness" S3).
 func tokenPrincipal(_ context.Context, extra *mcp.RequestExtra) (Principal, error) {
 	if extra == nil || extra.TokenInfo == nil {
 		return Principal{}, nil

@@ -33,7 +33,9 @@ type asked struct {
 	again   bool // a page that was opened and is not finished: no new round
 }
 
-// params writes the question for a modern client.
+// params writes the question for a modern client (MCP 2026-07-28 elicitation,
+// "Elicitation Requests" S1, and MCP 2026-07-28
+// elicitation, "Form Mode Elicitation Requests" S1).
 func (q *asked) params() *mcp.ElicitParams {
 	params := &mcp.ElicitParams{Mode: string(q.mode), Message: q.message, URL: q.url}
 	if q.mode == FormMode {

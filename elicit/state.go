@@ -9,7 +9,8 @@ import (
 	"github.com/parley-mcp/parley/internal/seal"
 )
 
-// requestState is what is sealed. MCP 2026-07-28 mrtr, "Server Requirements":
+// requestState is what is sealed. MCP 2026-07-28 mrtr, "Server Requirements" S3, S4, S5, S6, S7, S8 and
+// MCP 2026-07-28 mrtr, "Security Considerations" S1:
 // principal, expiry and the originating request are part of what is protected.
 type requestState struct {
 	Issued  time.Time    `json:"issued"`
@@ -17,7 +18,8 @@ type requestState struct {
 	Call    continuation `json:"call"`
 }
 
-// binding is everything that must be the same when the state comes back. It is
+// binding is everything that must be the same when the state comes back
+// (MCP 2026-07-28 elicitation, "Security Considerations" S1). It is
 // the associated data of the encryption: a state does not even open elsewhere.
 type binding struct {
 	audience  string

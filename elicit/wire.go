@@ -71,8 +71,9 @@ func (m modes) has(mode Mode) bool {
 	return mode == FormMode && m.form || mode == URLMode && m.url
 }
 
-// declaredModes reads a client's capabilities. MCP elicitation,
-// "Capabilities": an empty object is form mode alone, for older clients.
+// declaredModes reads a client's capabilities; a mode that is not there is not
+// asked in (MCP 2026-07-28 elicitation, "Capabilities" S1; MCP 2026-07-28 mrtr,
+// "Server Requirements" S11). An empty object is form mode alone, for older clients.
 func declaredModes(capabilities *mcp.ClientCapabilities) modes {
 	if capabilities == nil || capabilities.Elicitation == nil {
 		return modes{}
@@ -111,7 +112,7 @@ func rawResponses(text string, limit int) (map[string]response, *jsonrpc.Error) 
 		return nil, errParams((&LimitError{Limit: "answers", Max: limit, Unit: "bytes"}).Error())
 	}
 	var raw map[string]json.RawMessage
-	// MCP 2026-07-28 mrtr, "Error Handling": what is no InputResponses object
+	// MCP 2026-07-28 mrtr, "Error Handling" S1, S2: what is no InputResponses object
 	// is a protocol error; entries nobody asked for are ignored.
 	if err := json.Unmarshal([]byte(text), &raw); err != nil {
 		return nil, errParams("inputResponses is not an object")
