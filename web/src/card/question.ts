@@ -2,6 +2,12 @@
 //
 // Nothing here answers by itself: closing the page, "Not now" and Esc leave
 // the question open. The server decides whether an answer is right.
+//
+// MCP 2026-07-28 elicitation, "User Interaction Model" C1, C2, C3: every card says
+// which server asks, has Decline and Cancel, and shows the exact values to review
+// before they leave. MCP 2026-07-28 elicitation, "Security Considerations" C1, C2,
+// C3, C4. MCP 2025-06-18 elicitation, "User Interaction Model" C5, C6, C7 and
+// MCP 2025-06-18 elicitation, "Security Considerations" C6.
 
 import { el, fill, focused, foreign, keepFocus, randomId, shadow, uid, type Child } from '../lib/dom'
 import { Problem, sentence } from '../lib/api'
