@@ -35,9 +35,9 @@ web: tools/node/node_modules/.stamp ## Type check web/src and bundle it into web
 	cd tools && go run ./bundle
 
 .PHONY: generate
-generate: web ## Rewrite all that is generated: code, web/dist, api/, docs/dependencies.txt
+generate: web ## Rewrite all that is generated: code, web/dist, api/, lists and tables in docs
 	go generate ./...
-	cd tools && go run ./apilist && go run ./depcheck -write
+	cd tools && go run ./apilist && go run ./depcheck -write && go run ./clauses
 
 .PHONY: demo
 demo: build interop/node/node_modules/.stamp ## Start Parley beside the protocol's example server
@@ -104,7 +104,7 @@ check-vulnerabilities: $(BIN)/govulncheck $(VULNDB)/index/db.json
 
 .PHONY: check-house
 check-house:
-	cd tools && go run ./longfiles && go run ./depcheck && go run ./apilist -check
+	cd tools && go run ./longfiles && go run ./depcheck && go run ./apilist -check && go run ./clauses -check
 
 .PHONY: check-generated
 check-generated:
