@@ -98,7 +98,7 @@ func TestMachineStops(t *testing.T) {
 			"hang": func(x *hosttest.Exchange) { <-x.Context.Done() },
 			"slow": func(x *hosttest.Exchange) { close(begun); <-finish; x.Text("made it") },
 		}})
-		r := newRig(t, b, nil, old, modern)
+		r := newRig(t, b, &rigOptions{host: host.Options{Grace: 3 * time.Second}}, old, modern)
 		stop := r.run()
 		held, parked := r.start("legacy", "ask", ""), r.start("modern", "park", "")
 		slow, hanging := r.start("modern", "slow", ""), r.start("modern", "hang", "")

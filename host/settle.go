@@ -50,7 +50,7 @@ func (c *carriage) settle(conn *connection, x *wiretap.Exchange, out wiretap.Out
 	case errors.Is(cause, errTimeout):
 		reason = ReasonTimeout
 	case errors.Is(cause, errStopping):
-		reason = inbox.ReasonHostStopped
+		reason = inbox.ReasonLostOwner
 	}
 	c.uncertain(conn, x, reason)
 	return sentStop

@@ -17,6 +17,8 @@ type Script struct {
 	Tools    map[string]Tool
 	// Schemas holds the input schema of a tool, where it is not {"type":"object"}.
 	Schemas map[string]string
+	// Capabilities is what the server declares, raw; empty means tools alone.
+	Capabilities string
 	// SilentDiscover makes a legacy server say nothing at all to
 	// server/discover, as some programs do with requests they do not know.
 	SilentDiscover bool
@@ -42,6 +44,13 @@ func (s *Script) revision() string {
 		return "2026-07-28"
 	}
 	return s.Revision
+}
+
+func (s *Script) capabilities() string {
+	if s.Capabilities == "" {
+		return `{"tools":{}}`
+	}
+	return s.Capabilities
 }
 
 func (s *Script) modern() bool { return s.revision() >= "2026-07-28" }
@@ -228,12 +237,12 @@ func (s *Script) housekeeping(m message, lists int) (result string, ok bool) {
 		if !s.modern() {
 			return "", false
 		}
-		return fmt.Sprintf(`{"resultType":"complete","supportedVersions":[%q],"capabilities":{"tools":{}},"ttlMs":0}`, s.revision()), true
+		return fmt.Sprintf(`{"resultType":"complete","supportedVersions":[%q],"capabilities":%s,"ttlMs":0}`, s.revision(), s.capabilities()), true
 	case "initialize":
 		if s.modern() {
 			return "", false
 		}
-		return fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"hosttest","version":"1"}}`, s.revision()), true
+		return fmt.Sprintf(`{"protocolVersion":%q,"capabilities":%s,"serverInfo":{"name":"hosttest","version":"1"}}`, s.revision(), s.capabilities()), true
 	case "ping":
 		return `{}`, true
 	case "tools/list":

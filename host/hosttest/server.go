@@ -39,13 +39,19 @@ type Call struct {
 // NewServer starts a server that ends with the test.
 func NewServer(t testing.TB, script *Script) *Server {
 	t.Helper()
+	s := Start(script)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Start starts a server that ends with [Server.Close].
+func Start(script *Script) *Server {
 	s := &Server{
 		script: script, asking: newAskings(), sessions: map[string]bool{}, counts: map[string]int{},
 		get: map[string]chan []byte{},
 	}
 	s.http = httptest.NewServer(s)
 	s.URL = s.http.URL + "/mcp"
-	t.Cleanup(s.Close)
 	return s
 }
 
