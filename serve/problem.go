@@ -132,7 +132,7 @@ func (p *problemJSON) detail(err error) {
 	case errors.As(err, &state):
 		p.Params = map[string]any{"state": state.State}
 	case errors.Is(err, ErrTokenUsed):
-		p.Detail = ErrTokenUsed.Error()
+		p.Detail = "This address was used already, or Parley was started anew since. Run “parley address” for a fresh one."
 	}
 }
 

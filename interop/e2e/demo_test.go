@@ -76,7 +76,7 @@ func TestAnAddressSignsInOnce(t *testing.T) {
 	signIn(t, p)
 
 	other := browsertest.Open(t, p.address)
-	other.WaitText("used already")
+	other.WaitText("This address was used already, or Parley was started anew since.")
 	other.WaitText("parley address")
 	if strings.Contains(other.URL(), "token") {
 		t.Errorf("a used token stays in the address %s", other.URL())
