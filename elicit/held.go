@@ -50,6 +50,10 @@ func (h *held) add(session string, q *asked, cancel context.CancelCauseFunc) (re
 func (h *held) end(session string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.endLocked(session)
+}
+
+func (h *held) endLocked(session string) {
 	for _, cancel := range h.questions[session] {
 		cancel(errSessionEnded)
 	}
@@ -92,9 +96,8 @@ func (h *held) enter(session string, timeout time.Duration) (leave func()) {
 
 func (h *held) endIdle(session string, u *use) {
 	h.mu.Lock()
-	idle := u.open == 0 && h.sessions[session] == u
-	h.mu.Unlock()
-	if idle {
-		h.end(session)
+	defer h.mu.Unlock()
+	if u.open == 0 && h.sessions[session] == u { // no request came meanwhile
+		h.endLocked(session)
 	}
 }
