@@ -94,8 +94,9 @@ func TestProgramEnds(t *testing.T) {
 	t.Parallel()
 	s := program(t, "shop", "hostile")
 	s.Env["API_KEY"] = host.NewSecret("sk-secret-1")
-	s.SendTimeout = 400 * time.Millisecond
-	r := newRig(t, nil, nil, s)
+	quick := program(t, "quick", "hostile")
+	quick.SendTimeout = 400 * time.Millisecond
+	r := newRig(t, nil, nil, s, quick)
 	r.step(r.start("shop", "die", "").ID, host.Uncertain)
 	if st := r.Servers(ada)[0]; st.State != host.Broken ||
 		!strings.Contains(st.Error, "shop cannot be reached: its program ended; it last wrote: panic: key (withheld) is bad") {
@@ -109,7 +110,7 @@ func TestProgramEnds(t *testing.T) {
 	}
 	// A reply that comes after its call was given up is taken.
 	// The script answers only once it was told that the call was cancelled.
-	late := r.start("shop", "late", "")
+	late := r.start("quick", "late", "")
 	if got := text(t, r.end(late.ID)); got != "late" {
 		t.Errorf("got %s", got)
 	}

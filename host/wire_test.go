@@ -396,7 +396,7 @@ func TestTimeoutCountsProgressAndNotPeople(t *testing.T) {
 	s, _ := web(t, "shop", &hosttest.Script{Revision: "2025-11-25", Tools: map[string]hosttest.Tool{
 		"silent": func(x *hosttest.Exchange) { <-x.Context.Done() },
 		"busy": func(x *hosttest.Exchange) {
-			ticker := time.NewTicker(100 * time.Millisecond)
+			ticker := time.NewTicker(300 * time.Millisecond)
 			defer ticker.Stop()
 			for i := range 12 {
 				<-ticker.C
@@ -407,7 +407,7 @@ func TestTimeoutCountsProgressAndNotPeople(t *testing.T) {
 		},
 		"ask": func(x *hosttest.Exchange) { x.Text(say(read(x.Elicit(askSize)))) },
 	}})
-	s.SendTimeout = 600 * time.Millisecond
+	s.SendTimeout = 3 * time.Second
 	r := newRig(t, nil, nil, s)
 
 	asked := r.start("shop", "ask", "")
