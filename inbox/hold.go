@@ -51,7 +51,7 @@ func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Questi
 		c.Era = Legacy
 		c.Round++ // each held question is answered alone
 		c.rounds++
-		q.Round, q.Held, q.send = c.Round, true, c.Sends
+		q.Round, q.Held = c.Round, true
 		q.ExpiresAt = w.now.Add(in.options.HeldTime)
 		if !n.ExpiresAt.IsZero() {
 			q.ExpiresAt = n.ExpiresAt.UTC().Truncate(time.Microsecond)
@@ -212,6 +212,22 @@ func (in *Inbox) Withdraw(ctx context.Context, claim *Claim, id QuestionID, note
 	return err
 }
 
+// drop gives up the answers to held questions whose connection is gone with
+// the call going on: they are never delivered.
+func (w *work) drop(c *callRecord) error {
+	questions, err := w.asked(c.ID)
+	if err != nil {
+		return err
+	}
+	for _, q := range questions {
+		if q.Held && q.State.Closed() && q.State != Withdrawn && q.Delivery == Undelivered {
+			q.Delivery = Dropped
+			w.touchQuestion(q)
+		}
+	}
+	return nil
+}
+
 // holdings sets Held: whether the server still waits for an answer.
 func (w *work) holdings(c *callRecord) error {
 	questions, err := w.asked(c.ID)
@@ -220,7 +236,7 @@ func (w *work) holdings(c *callRecord) error {
 	}
 	held := false // only called while the call is sent
 	for _, q := range questions {
-		if q.Held && q.send == c.Sends && q.State != Withdrawn && q.Delivery == Undelivered {
+		if q.Held && q.State != Withdrawn && q.Delivery == Undelivered {
 			held = true
 		}
 	}

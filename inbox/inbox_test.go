@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) {
 	// Long runs reach states that short ones do not; the command line still wins.
-	flag.Set("rapid.steps", "120")
-	flag.Set("rapid.checks", "80")
+	flag.Set("rapid.steps", "100")
+	flag.Set("rapid.checks", "60")
 	goleak.VerifyTestMain(m)
 }
 

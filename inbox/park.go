@@ -87,6 +87,9 @@ func (w *work) park(c *callRecord, asked Asked) error {
 		if err := w.withdrawOpen(c, ByCallEnd); err != nil {
 			return err
 		}
+		if err := w.drop(c); err != nil {
+			return err
+		}
 	}
 	c.Round++
 	c.RequestState, c.Deadline = asked.RequestState, deadline

@@ -73,7 +73,7 @@ const (
 	Undelivered Delivery = ""
 	Marked      Delivery = "marked"    // committed before the first byte of the answer
 	Delivered   Delivery = "delivered" // the answer was written
-	Dropped     Delivery = "dropped"   // the server withdrew the question before the answer left
+	Dropped     Delivery = "dropped"   // the question was withdrawn, or the connection lost, before the answer left
 )
 
 // Question is one elicitation request, from one server, in one call, to one

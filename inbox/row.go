@@ -80,7 +80,6 @@ type questionDetail struct {
 	Position  int      `json:"position,omitempty"`
 	Asked     int      `json:"asked,omitempty"`
 	Held      bool     `json:"held,omitempty"`
-	Send      int      `json:"send,omitempty"`
 	ClosedBy  Closer   `json:"closed_by,omitempty"`
 	Delivery  Delivery `json:"delivery,omitempty"`
 	ExpiresAt micros   `json:"expires_at"`
@@ -114,8 +113,6 @@ type callRecord struct {
 
 type questionRecord struct {
 	Question
-	send int // held: the Sends of the call when it was asked
-
 	sealed, plain []byte
 	more, within  members
 	dirty         dirt
@@ -239,7 +236,7 @@ func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
 			Suggested: content.Suggested, Note: content.Note, Version: row.Version,
 			Created: row.Created, ExpiresAt: detail.ExpiresAt.time(), Closed: row.Closed,
 		},
-		send: detail.Send, sealed: row.Content, plain: plain, more: more, within: within,
+		sealed: row.Content, plain: plain, more: more, within: within,
 	}
 	if detail.Action != "" {
 		q.Answer = &Answer{
@@ -253,7 +250,7 @@ func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
 func (w *work) questionRow(q *questionRecord) (*QuestionRow, error) {
 	d := questionDetail{
 		Mode: q.Mode, Round: q.Round, Position: q.Position, Asked: q.Asked,
-		Held: q.Held, Send: q.send, ClosedBy: q.ClosedBy, Delivery: q.Delivery, ExpiresAt: toMicros(q.ExpiresAt),
+		Held: q.Held, ClosedBy: q.ClosedBy, Delivery: q.Delivery, ExpiresAt: toMicros(q.ExpiresAt),
 	}
 	s := questionContent{
 		Key: q.Key, Digest: q.Digest, Message: q.Message, Params: q.Params, URL: q.URL,

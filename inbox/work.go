@@ -268,7 +268,10 @@ func (w *work) moveCall(c *callRecord, to CallState, reason, detail string) erro
 	}
 	if to.Ended() || to == Uncertain {
 		c.Held = false
-		return w.closeRest(c)
+		if err := w.closeRest(c); err != nil || to != Uncertain {
+			return err
+		}
+		return w.drop(c)
 	}
 	return nil
 }

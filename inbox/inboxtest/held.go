@@ -206,6 +206,9 @@ func askedByError(k *kit) {
 	k.accept(questions[0])
 	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID)
 	k.must("Deliver", err)
+	late, err := k.in.Hold(k.ctx, claim, seat("", "C?"))
+	k.must("Hold", err)
+	k.accept(late) // and never delivered
 	q, err := k.in.Hold(k.ctx, claim, seat("", "B?"))
 	k.must("Hold", err)
 	_, c, parked := k.park(claim, visit("e1", "https://air.example"))
@@ -224,6 +227,17 @@ func askedByError(k *kit) {
 	k.must("Hold", err)
 	if string(q.Suggested) != `{"seat":"12A"}` {
 		k.t.Errorf("suggested %s", q.Suggested)
+	}
+	if got := k.asked(late.ID, inbox.Accepted); got.Delivery != inbox.Dropped {
+		k.t.Errorf("an answer whose connection is gone: %q", got.Delivery)
+	}
+	_, err = k.in.TakeBack(k.ctx, k.ann, late.ID)
+	k.is("TakeBack of an answer of an earlier send", err, inbox.ErrTooLate)
+	k.decline(q)
+	_, err = k.in.Deliver(k.ctx, claim, q.ID)
+	k.must("Deliver", err)
+	if c = k.state(c.ID, inbox.Sent); c.Held {
+		k.t.Error("held for an answer of an earlier send")
 	}
 }
 
