@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/parley-mcp/parley/host/hosttest"
@@ -152,5 +153,53 @@ func TestFormOutOfTheSubset(t *testing.T) {
 	page.WaitText("You declined")
 	if action, content := received(t, p.await(p.calls()[0].ID, "done")); action != "decline" || content != nil {
 		t.Errorf("the server got %s with %s, want decline", action, content)
+	}
+}
+
+// A call that waits for a person goes on only at the server, and with the tool,
+// that it was made for.
+func TestServerChangesWhileAsked(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, says string
+		change     func(t *testing.T, p *parley, other *atomic.Bool)
+	}{
+		{"removed from the file", "no longer among the servers", func(t *testing.T, p *parley, _ *atomic.Bool) {
+			p.args[2] = serversFile(t, map[string]any{"bank": map[string]any{"url": "http://" + freeAddr(t) + "/mcp"}})
+		}},
+		{"at another address", "has changed since the call was made", func(t *testing.T, p *parley, _ *atomic.Bool) {
+			s := hosttest.NewServer(t, &hosttest.Script{Tools: modernTools})
+			p.args[2] = serversFile(t, map[string]any{"shop": map[string]any{"url": s.URL}})
+		}},
+		{"another tool of that name", "has changed since the call was made", func(_ *testing.T, _ *parley, other *atomic.Bool) {
+			other.Store(true)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var other atomic.Bool
+			s := hosttest.NewServer(t, &hosttest.Script{Tools: modernTools, Listed: func(int) string {
+				if other.Load() {
+					return `[{"name":"ask","inputSchema":{"type":"object","properties":{"more":{"type":"string"}}}}]`
+				}
+				return `[{"name":"ask","inputSchema":{"type":"object"}}]`
+			}})
+			p := serve(t, map[string]any{"shop": map[string]any{"url": s.URL}})
+			page := signIn(t, p)
+			runTool(page, "ask", "Say a word")
+			p.kill()
+			test.change(t, p, &other)
+			p.again()
+			page.Reload()
+			page.WaitFor(byRole("textbox", "Word"))
+			page.Fill("Word", "unsent")
+			page.Click(button("Send to shop"))
+			page.WaitText("Cannot go on yet")
+			page.WaitText(test.says)
+			page.WaitFor(button("Run again"))
+			if n := len(s.Calls()); n != 1 {
+				t.Errorf("the server was called %d times, want once: the answer must stay here", n)
+			}
+		})
 	}
 }
