@@ -22,6 +22,11 @@ import (
 // A description or message tells more than what is asked, so there the phrase
 // has to open a clause or follow a word such as "enter", and not be denied.
 
+const (
+	maxPhrase = 30       // words before and after a term that are looked at
+	maxWords  = 16 << 10 // bytes of a text whose words are judged
+)
+
 // A place is where a text stands in a question.
 type place int
 
@@ -100,7 +105,7 @@ func (x *lexicon) find(text string, where place) (string, bool) {
 	if text == "" {
 		return "", false
 	}
-	folded := fold(text)
+	folded := fold(head(text))
 	for sentence := range sentences(folded) {
 		if where != inLabel && denied(sentence) {
 			continue
@@ -120,6 +125,14 @@ func (x *lexicon) find(text string, where place) (string, bool) {
 		return x.findCJK(folded, where)
 	}
 	return "", false
+}
+
+// head cuts what is longer than anybody reads.
+func head(s string) string {
+	if len(s) > maxWords {
+		return strings.ToValidUTF8(s[:maxWords], "")
+	}
+	return s
 }
 
 func sentences(s string) func(func(string) bool) {
@@ -197,14 +210,16 @@ func (x *lexicon) phrase(ws []string, where place) (string, bool) {
 		if kind == 0 {
 			continue
 		}
-		before, after := ws[:i], ws[i+n:]
+		// Words far away belong to something else, and looking at all of them
+		// for each term would be work without bound.
+		before, after := ws[max(0, i-maxPhrase):i], ws[i+n:min(len(ws), i+n+maxPhrase)]
 		if kind != headFirst || where == inLabel {
 			// Whatever stands before, a negation or an action takes it back.
 			if anyOf(before, negations) || anyOf(before, actions) {
 				return "", false
 			}
 		}
-		if anyOf(before, negations) || weakBefore(term, before) || cardTerms.MatchString(term) && anyOf(ws, loyalty) || !x.follows(kind, after, where) || !leads(kind, before, after, where) {
+		if anyOf(before, negations) || weakBefore(term, before) || cardTerms.MatchString(term) && (anyOf(before, loyalty) || anyOf(after, loyalty)) || !x.follows(kind, after, where) || !leads(kind, before, after, where) {
 			i += n - 1
 			continue
 		}
@@ -441,7 +456,7 @@ func containsAny(s string, of []string) bool {
 // secretByClipboard finds a message that has the person put a secret on the
 // clipboard, or into a file, for the server to take.
 func secretByClipboard(message string) (string, bool) {
-	folded := fold(message)
+	folded := fold(head(message))
 	if !containsAny(folded, clipboard) {
 		return "", false
 	}

@@ -100,7 +100,7 @@ var coerciveCJK = []string{
 }
 
 func coercive(s string) string {
-	folded := fold(s)
+	folded := fold(head(s))
 	if p := coercivePhrases.find(splitWords(folded)); p != "" {
 		return p
 	}
@@ -124,7 +124,7 @@ var orders = newPhraseList(
 )
 
 func ordersModel(s string) string {
-	if p := orders.find(splitWords(fold(s))); p != "" {
+	if p := orders.find(splitWords(fold(head(s)))); p != "" {
 		return p
 	}
 	if low := strings.ToLower(s); strings.Contains(low, "<important>") || strings.Contains(low, "<system>") {
