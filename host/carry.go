@@ -325,7 +325,7 @@ func (c *carriage) cannot(p *pool, err error) {
 	var want *signInError
 	var u *UnreachableError
 	switch {
-	case c.ctx.Err() != nil, errors.Is(err, errStopping), lost(err):
+	case c.ctx.Err() != nil, errors.Is(err, ErrClosed), lost(err):
 		c.host.giveBack(c.claim)
 	case errors.As(err, &want):
 		c.block(inbox.ReasonSignIn, "")

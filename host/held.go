@@ -102,7 +102,7 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 		case <-q.Withdrawn():
 			cancel(wiretap.ErrWithdrawn)
 		case <-c.host.stopping:
-			cancel(errStopping)
+			cancel(ErrClosed)
 		case <-ended:
 		}
 	}()
@@ -168,7 +168,7 @@ func (c *carriage) refuse(ctx context.Context, q *wiretap.Question, id inbox.Que
 			})
 		}
 		return rpcError(codeServerError, "the question was withdrawn", wireWithdrawn)
-	case errors.Is(cause, errStopping):
+	case errors.Is(cause, ErrClosed):
 		c.interrupt(q)
 		return rpcError(codeServerError, "this machine is going away", wireHostStopped)
 	case errors.Is(err, inbox.ErrStopped), errors.Is(cause, errStopped):

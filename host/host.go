@@ -25,8 +25,8 @@ var (
 	ErrInvalid = errors.New("host: invalid")
 	// ErrSignIn: the server wants the connection to be authorized first.
 	ErrSignIn = errors.New("host: the server wants a sign-in")
-
-	errStopping = errors.New("host: stopping")
+	// ErrClosed: the host was closed, or is about to be.
+	ErrClosed = errors.New("host: closed")
 )
 
 // Options of a [Host]; zero fields are the defaults.
@@ -202,7 +202,7 @@ func (h *Host) borrow(ctx context.Context, p inbox.Principal, id string) (*conne
 	defer stop()
 	defer cancel()
 	if !h.enter() {
-		return nil, nil, errStopping
+		return nil, nil, ErrClosed
 	}
 	pl := h.pool(s, p)
 	c, err := pl.acquire(ctx, "", true)
@@ -380,12 +380,12 @@ func (h *Host) Close() error {
 			running = append(running, c)
 		}
 		h.mu.Unlock()
-		timer := time.AfterFunc(h.options.Grace, func() { h.cancel(errStopping) })
+		timer := time.AfterFunc(h.options.Grace, func() { h.cancel(ErrClosed) })
 		for _, c := range running {
 			<-c.done
 		}
 		timer.Stop()
-		h.cancel(errStopping)
+		h.cancel(ErrClosed)
 		for _, p := range h.allPools() {
 			<-p.turn // nobody connects any more
 			p.mu.Lock()

@@ -58,7 +58,7 @@ func (p *pool) acquire(ctx context.Context, id inbox.CallID, eager bool) (*conne
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-p.host.stopping:
-		return nil, errStopping
+		return nil, ErrClosed
 	case <-p.turn:
 	}
 	defer func() { p.turn <- struct{}{} }()

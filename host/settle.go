@@ -49,7 +49,7 @@ func (c *carriage) settle(conn *connection, x *wiretap.Exchange, out wiretap.Out
 	switch {
 	case errors.Is(cause, errTimeout):
 		reason = ReasonTimeout
-	case errors.Is(cause, errStopping):
+	case errors.Is(cause, ErrClosed):
 		reason = inbox.ReasonLostOwner
 	}
 	c.uncertain(conn, x, reason)

@@ -63,7 +63,7 @@ func (h *Host) Step(ctx context.Context, p inbox.Principal, id inbox.CallID) (*S
 			if ok, err := h.take(ctx, p, call); err != nil {
 				return nil, err
 			} else if !ok && h.closed() != nil {
-				return nil, errStopping
+				return nil, ErrClosed
 			}
 		default:
 			// Between this look and the end of a carriage the call may have moved.
@@ -138,11 +138,11 @@ func (h *Host) take(ctx context.Context, p inbox.Principal, call *inbox.Call) (b
 	return h.begin(claim, claimed), nil
 }
 
-// closed returns errStopping once the host is stopping.
+// closed returns ErrClosed once the host is stopping.
 func (h *Host) closed() error {
 	select {
 	case <-h.stopping:
-		return errStopping
+		return ErrClosed
 	default:
 		return nil
 	}
