@@ -3,9 +3,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,10 +33,10 @@ type Reserved struct {
 	Day  string `json:"day"`
 }
 
-func reserve(ctx context.Context, call *elicit.Call, in Wish) (Reserved, error) {
+func (o *office) reserve(ctx context.Context, call *elicit.Call, in Wish) (Reserved, error) {
 	// What takes time, or changes from one moment to the next, is looked up once.
 	free, err := elicit.Memo(ctx, call, "free", time.Hour, func(ctx context.Context) ([]string, error) {
-		return freeDesks(ctx, in.Office)
+		return o.free(ctx, in.Office)
 	})
 	if err != nil {
 		return Reserved{}, err
@@ -48,7 +50,7 @@ func reserve(ctx context.Context, call *elicit.Call, in Wish) (Reserved, error) 
 	}
 	// Only here the tool acts: everything above runs again in each round. The key
 	// stays the same when the client sends the call twice.
-	if err := book(ctx, call.IdempotencyKey(), pick); err != nil {
+	if err := o.book(ctx, call.IdempotencyKey(), pick); err != nil {
 		return Reserved{}, err
 	}
 	return Reserved{Desk: pick.Desk, Day: pick.Day}, nil
@@ -59,7 +61,7 @@ func newHandler() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	elicit.AddTool(kit, &mcp.Tool{Name: "reserve_desk", Description: "Reserves a desk in an office."}, reserve)
+	elicit.AddTool(kit, &mcp.Tool{Name: "reserve_desk", Description: "Reserves a desk in an office."}, newOffice().reserve)
 	return elicit.NewHTTPHandler(kit, nil), nil
 }
 
@@ -76,16 +78,29 @@ func main() {
 	log.Fatal(server.ListenAndServe())
 }
 
-// freeDesks stands for the question to a database.
-func freeDesks(_ context.Context, office string) ([]string, error) {
-	if office == "" {
-		return nil, fmt.Errorf("there is no office without a name")
+// An office stands for a database.
+type office struct {
+	mu   sync.Mutex
+	keys map[Pick]string // who has a desk on a day, by idempotency key
+}
+
+func newOffice() *office { return &office{keys: map[Pick]string{}} }
+
+func (o *office) free(_ context.Context, name string) ([]string, error) {
+	if name == "" {
+		return nil, errors.New("there is no office without a name")
 	}
 	return []string{"4.01", "4.07", "5.12"}, nil
 }
 
-// book stands for the write to a database, under a unique key.
-func book(_ context.Context, key string, pick Pick) error {
-	log.Printf("%s: desk %s on %s", key[:8], pick.Desk, pick.Day)
+// book is done once for each key, however often it is called.
+func (o *office) book(_ context.Context, key string, pick Pick) error {
+	place := Pick{Desk: pick.Desk, Day: pick.Day}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if have, taken := o.keys[place]; taken && have != key {
+		return fmt.Errorf("desk %s was taken in the meantime", pick.Desk)
+	}
+	o.keys[place] = key
 	return nil
 }

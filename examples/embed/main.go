@@ -56,22 +56,28 @@ func (b *backend) run(ctx context.Context) error {
 }
 
 func main() {
+	if err := serveUntilInterrupt("./embed-data", "127.0.0.1:8423"); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func serveUntilInterrupt(dir, addr string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	dir := "./embed-data"
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		log.Fatal(err)
+		return err
 	}
 	b, err := open(dir, []*host.Server{{ID: "desk", URL: "http://127.0.0.1:8422/mcp"}}, signedIn)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	// The page and its API are one handler; put it on a name of its own.
-	server := &http.Server{Addr: "127.0.0.1:8423", Handler: b.api, ReadHeaderTimeout: 10 * time.Second}
-	go func() { log.Print(server.ListenAndServe()) }()
-	if err := b.run(ctx); err != nil {
-		log.Fatal(err)
-	}
+	server := &http.Server{Addr: addr, Handler: b.api, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		log.Print(server.ListenAndServe())
+		stop() // a port that is taken ends the program
+	}()
+	return errors.Join(b.run(ctx), server.Close())
 }
 
 // signedIn stands for the session check of the program. What it returns must be
