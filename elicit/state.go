@@ -9,8 +9,8 @@ import (
 	"github.com/parley-mcp/parley/internal/seal"
 )
 
-// requestState is what is sealed. MCP 2026-07-28 mrtr, "Server Requirements" S3, S4, S5, S6, S7, S8 and
-// MCP 2026-07-28 mrtr, "Security Considerations" S1:
+// requestState is what is sealed. MCP 2026-07-28 mrtr, "Server Requirements" S3,
+// S4, S5, S6, S7, S8, and MCP 2026-07-28 mrtr, "Security Considerations" S1:
 // principal, expiry and the originating request are part of what is protected.
 type requestState struct {
 	Issued  time.Time    `json:"issued"`
@@ -19,7 +19,8 @@ type requestState struct {
 }
 
 // binding is everything that must be the same when the state comes back
-// (MCP 2026-07-28 elicitation, "Security Considerations" S1). It is
+// (MCP 2026-07-28 elicitation, "Security Considerations" S1, and MCP 2025-11-25
+// elicitation, "Statefulness" S1, S4: a person, and no session). It is
 // the associated data of the encryption: a state does not even open elsewhere.
 type binding struct {
 	audience  string
