@@ -9,8 +9,7 @@ import (
 
 // Principal is a verified person: who vouches for them, in which tenant, and
 // the stable name they have there. It never comes from anything that was typed
-// into a form, and every row belongs to one (MCP 2026-07-28 elicitation,
-// "Statefulness" S1; MCP 2025-11-25 elicitation, "Statefulness" S4).
+// into a form, and every row belongs to one.
 type Principal struct {
 	Issuer  string
 	Tenant  string // may be empty
