@@ -20,6 +20,7 @@ var (
 // notPaths look like paths of this repository and are something else.
 var notPaths = map[string]string{
 	"tools/call":           "a method of MCP",
+	"tools/list":           "a method of MCP",
 	"internal/browsertest": "DESIGN.md tells where it went",
 }
 
