@@ -58,8 +58,8 @@ var secrets = newLexicon(
 	card security code, card pin, pin, pin code, pincode, pin number, pins, puk, tan, gift card code, gift card number,
 	session cookie, auth cookie, login cookie, connection string, database url with password, credential, credentials, login data, login details, signin details, security answer, secret answer, security question, security question answer, memorable word, secret word, secret code,
 	passwort, passworter, kennwort, kennworter, losungswort, zugangscode, zugangsschlussel, api schlussel, privater schlussel, privaten schlussel, private schlussel, privatschlussel, geheimer schlussel, geheimen schlussel, geheimschlussel, geheimes wort, geheime worter, wiederherstellungsworter, merkworter der wallet,
-	zugriffstoken, zugangstoken, zugriffsschlussel, verschlusselungsschlussel, lizenzschlussel, wiederherstellungsschlussel, kartennummer, kreditkartennummer, kreditkarte, kreditkartendaten, prufnummer, kartenprufnummer, prufziffer der karte, sicherheitscode, einmalcode, einmalkennwort, bestatigungscode, verifizierungscode,
-	wiederherstellungsphrase, wiederherstellungscode, seed phrase, zugangsdaten, anmeldedaten, geheimzahl, geheimnummer, turcode, alarmcode, entsperrcode, sms code, pin nummer, tan nummer, mtan, geheimnis, sicherheitsfrage,
+	zugriffstoken, zugangstoken, zugriffsschlussel, verschlusselungsschlussel, lizenzschlussel, wiederherstellungsschlussel, kartennummer, kreditkartennummer, kreditkarte, kreditkartendaten, prufnummer, kartenprufnummer, prufziffer der karte, prufziffer der kreditkarte, kartenprufziffer, sicherheitscode, einmalcode, einmalkennwort, bestatigungscode, verifizierungscode,
+	wiederherstellungsphrase, wiederherstellungscode, seed phrase, zugangsdaten, anmeldedaten, geheimzahl, geheimnummer, turcode, alarmcode, entsperrcode, ontgrendelcode, geheime schlussel, haustur code, sms code, pin nummer, tan nummer, mtan, geheimnis, sicherheitsfrage,
 	wachtwoord, wachtwoorden, wachtzin, toegangscode, toegangstoken, toegangssleutel, api sleutel, apisleutel, prive sleutel, privesleutel, geheime sleutel, licentiesleutel, coderingssleutel, kaartnummer, creditcardnummer, creditcardgegevens, beveiligingscode, kaartcode,
 	verificatiecode, eenmalige code, eenmalig wachtwoord, herstelzin, herstelwoorden, herstelcode, herstelsleutel, inloggegevens, aanmeldgegevens, deurcode, inlogcode, geheime code, bevestigingscode sms,
 	sifre, sifreniz, sifresi, sifrenizi, sifreyi, sifresini, sifreler, parola, parolaniz, parolanizi, parolasi, parolayi, parolasini, api anahtari, api anahtariniz, api anahtarinizi, api anahtarini, erisim anahtari, erisim anahtarini, erisim belirteci, erisim belirtecini, erisim jetonu, belirteci,
@@ -69,11 +69,11 @@ var secrets = newLexicon(
 	인증 코드, 인증코드, 인증번호, 인증 번호, 일회용 비밀번호, 일회용 코드, 복구 구문, 복구 단어, 복구 문구, 복구 코드, 시드 구문, 시드 문구, 니모닉, 핀 번호, 핀번호, pin 번호, 자격 증명, 로그인 정보, 라이선스 키, 출입 코드, 현관 비밀번호, 세션 쿠키, otp 번호, 클라이언트 시크릿, 시크릿, 액세스 키`,
 	// Head first: Romance and Slavic languages.
 	`mot de passe, mots de passe, phrase secrete, phrase de passe, phrase de recuperation, mots de recuperation, phrase mnemonique, secret du webhook, cle api, cles api, cle d api, cle privee, cle secrete, cle d acces, cle de chiffrement, cle de licence, cle de recuperation, cle ssh, cle de signature, cle wifi,
-	jeton d acces, jeton d authentification, jeton api, jeton de session, jeton secret, jeton du bot, numero de carte, numero de la carte, numero de votre carte, numero de carte bancaire, carte bancaire, carte de credit, coordonnees bancaires de la carte, cryptogramme, cryptogramme visuel,
+	jeton, jeton d acces, jeton d authentification, jeton api, jeton de session, jeton secret, jeton du bot, numero de carte, numero de la carte, numero de votre carte, numero de carte bancaire, carte bancaire, carte de credit, coordonnees bancaires de la carte, cryptogramme, cryptogramme visuel,
 	code de securite, code secret, code pin, code confidentiel, code a usage unique, code de verification, code sms, code recu par sms, code d acces, code d authentification, code de la porte, code de porte, code d entree, digicode, code d alarme, code de recuperation, code de secours, code de validation,
 	identifiants de connexion, secret client, reponse secrete, reponse a la question secrete,
 	contrasena, contrasenas, clave api, clave de api, clave de la api, clave de acceso, clave privada, clave secreta, clave de cifrado, clave de licencia, clave ssh, clave wifi, frase de contrasena, frase semilla, palabras semilla, palabras de recuperacion, palabra secreta, frase de recuperacion, frase secreta, frase mnemonica, token de acceso, token de api, token de sesion, token secreto,
-	numero de tarjeta, numero de la tarjeta, numero de su tarjeta, numero de tu tarjeta, tarjeta de credito, tarjeta de debito, codigo de seguridad, codigo de verificacion, codigo de un solo uso, codigo pin, codigo secreto, codigo de acceso, codigo sms, codigo recibido por sms, codigo de autenticacion, codigo de recuperacion, codigo de la puerta, codigo de la alarma, codigo cvv, credenciales, secreto del cliente, secreto de cliente,
+	numero de tarjeta, numero de la tarjeta, numero de su tarjeta, numero de tu tarjeta, tarjeta de credito, tarjeta de debito, codigo de seguridad, codigo de verificacion, codigo de un solo uso, codigo pin, codigo secreto, codigo de acceso, codigo sms, codigo recibido por sms, codigo de autenticacion, codigo de recuperacion, codigo de la puerta, codigo de la alarma, codigo cvv, credenciales, secreto del cliente, secreto del webhook, secreto compartido, secreto de la aplicacion, secreto de cliente,
 	parola d ordine, parola segreta, chiave api, chiave d accesso, chiave di accesso, chiave privata, chiave segreta, chiave di cifratura, chiave di crittografia, chiave di licenza, chiave ssh, chiave wifi, token di accesso, token d accesso, token di sessione, numero di carta, numero della carta, numero carta, numero della tua carta, carta di credito, carta di debito,
 	codice di sicurezza, codice pin, codice otp, codice di verifica, codice monouso, codice usa e getta, codice segreto, codice di accesso, codice d accesso, codice sms, codice ricevuto via sms, codice cvv, codice di recupero, codice della porta, codice dell allarme, credenziali, frase di recupero, frase seme, parole di recupero, parole segrete, frase segreta, segreto del client,
 	senha, senhas, palavra passe, palavras passe, chave api, chave de api, chave da api, chave privada, chave secreta, chave de acesso, chave de criptografia, chave de licenca, chave ssh, token de acesso, token da api, token de sessao, numero do cartao, numero de cartao, numero do seu cartao, cartao de credito, cartao de debito,
@@ -85,9 +85,9 @@ var secrets = newLexicon(
 	// Genitive forms.
 	`hasla, hasel, tokena, klucza api, klucza prywatnego, kodu pin, numeru karty, пароля, токена, api ключа, ключа api, приватного ключа, закрытого ключа, секретного ключа, номера карты, пин кода, кода подтверждения, кода из смс`,
 	// Whole clause only.
-	`clave, jeton, seed, pass, sifre kodu, ключ, klucz, sleutel, schlussel, anahtar, 키`,
+	`clave, secreto, segreto, segredo, seed, pass, sifre kodu, ключ, klucz, sleutel, schlussel, anahtar, 키`,
 	`passwort, kennwort, wachtwoord, password, passphrase, passcode, kartennummer, geheimzahl, zugangsdaten, zugriffstoken, accesstoken, authtoken, bottoken, apikey, apitoken, secretkey, privatekey, clientsecret, pincode, 비밀번호, 패스워드, 인증번호, 카드번호, 보안코드`,
-	`密码, 密碼, 口令, api密钥, api密鑰, api金鑰, apikey, 密钥, 密鑰, 秘钥, 私钥, 私鑰, 访问令牌, 訪問令牌, 令牌, 访问密钥, token令牌, 银行卡号, 信用卡号, 信用卡號, 卡号, 信用卡信息, 安全码, 安全碼, 验证码, 驗證碼, 校验码, 动态码, 动态口令, 助记词, 助記詞, 恢复短语, 恢复词, 种子短语, 凭据, 凭证, 登录凭证, 登录信息, pin码, 安全代码, 恢复代码, 授权码, 许可证密钥, 门禁密码, 一次性代码, 安全问题答案, cvv, cvc, token, 访问token,
+	`密码, 密碼, 口令, api密钥, api密鑰, api金鑰, apikey, 密钥, 密鑰, 秘钥, 私钥, 私鑰, 访问令牌, 訪問令牌, 令牌, 访问密钥, token令牌, 银行卡号, 信用卡号, 信用卡號, 卡号, 信用卡信息, 安全码, 安全碼, 验证码, 驗證碼, 校验码, 动态码, 动态口令, 助记词, 助記詞, 恢复短语, 恢复词, 种子短语, 凭据, 凭证, 登录凭证, 登录信息, pin码, 安全代码, 恢复代码, 授权码, 许可证密钥, 门禁密码, 门禁码, 开门码, 解锁码, 解鎖碼, 一次性代码, 安全问题答案, cvv, cvc, token, 访问token,
 	パスワード, パスフレーズ, パスコード, 暗証番号, apiキー, アクセストークン, トークン, 秘密鍵, シークレットキー, シークレット, アクセスキー, ライセンスキー, 暗号鍵, 暗号化キー, カード番号, クレジットカード番号, クレジットカード情報, クレジットカード, セキュリティコード, 認証コード, 認証番号, 確認コード, ワンタイムコード, リカバリーフレーズ, シードフレーズ, 復元フレーズ, 復元用の単語, リカバリーワード, リカバリーコード, 復旧コード, バックアップコード, 認証情報, ログイン情報, 資格情報, pinコード, pin, 秘密の質問の答え, 合言葉, ニーモニック, 解錠コード, セッションcookie, クライアントシークレット`,
 )
 
@@ -125,6 +125,22 @@ var weak = map[string]map[string]bool{
 	"private key":     set("public"),
 }
 
+// weakAfter are words right after a common term that make it mean something else.
+var weakAfter = map[string]map[string]bool{
+	"secret":  set("fabrication success succes polichinelle happiness bonheur"),
+	"secreto": set("exito profesional felicidad"),
+	"segreto": set("successo professionale felicita"),
+	"segredo": set("sucesso felicidade profissional"),
+	"jeton":   set("casino presence jeu"),
+	"token":   set("symbol contract swap sell buy game"),
+}
+
+// subordinators begin a clause that tells when, not what.
+var subordinators = set("when while whenever unless until because where wenn falls wahrend weil sobald quand lorsque parce cuando mientras porque quando mentre perche enquanto als wanneer terwijl omdat gdy kiedy jesli когда если пока потому")
+
+// interrogatives begin a question for a value, before "is".
+var interrogatives = set("what whats which quel quelle cual qual welches was wie wat jaki jakie какой какая")
+
 var (
 	negations = set(`no not never without don doesn didn cannot can isn aren nothing none neither nor kein keine keinen keiner nicht ohne nie niemals sans pas jamais aucun aucune ne sin nunca ningun ninguna non senza mai nessun nessuna sem nao nenhum nenhuma geen niet zonder nooit bez nie nigdy zadnego без не нет никогда degil olmadan yok asla 없이 안 아닌 마세요 말 않 불필요`)
 	actions   = set(`has have is are requires require required uses use using forgot forgotten forget lost show hide enable disable allow rotate revoke expired expire reset whether if
@@ -134,23 +150,23 @@ var (
 		eingeben gib geben bitte einfugen nenne nennen angeben angib wahlen wahle wiederholen wiederhole eintragen trage tragen hinterlegen schicken sende senden bestatigen bestatige benotigen brauchen eingabe
 		entrez entrer saisir saisissez saisie indiquez indiquer donner donnez collez coller fournir fournissez tapez choisissez confirmez confirmer renseignez veuillez repetez envoyez merci communiquer communiquez transmettre
 		introduce introduzca introducir ingrese ingresa ingresar escribe escriba pega pegue proporciona proporcione indique indica dame elige elija confirma confirme repita repite envie teclee
-		inserisci inserire inserisca incolla incollare digita digiti fornisci fornire scrivi indicare scegli conferma confermare ripeti inviare invia
+		inserisci inserire inserisca incolla incollare digita digiti fornisci fornire scrivi indicare scegli conferma confermare ripeti inviare invia invii inviami mandi mandami dia dammi
 		digite insira informe informar cole forneca introduza escreva escolha repita envie digitar
 		voer vul geef plak typ typt invoeren invullen invoer kies bevestig bevestigen herhaal opgeven stuur verstrek
 		podaj wpisz wklej wprowadz ustaw wybierz potwierdz powtorz prosze przeslij podac wpisac
 		girin giriniz gir yazin yaziniz yapistirin belirtin verin secin onaylayin tekrarlayin tekrar giris lutfen olusturun gonderin
 		введите ввести вставьте укажите указать напишите сообщите придумайте подтвердите повторите пришлите введи вставь пожалуйста задайте отправьте
 		입력 입력하세요 입력해 입력하십시오 붙여넣으세요 붙여넣기 제공 알려 보내 설정하세요 재입력 확인`)
-	trailingRequests = set(`eingeben einfugen angeben wiederholen eintragen nennen wahlen hinterlegen ein an invoeren invullen in opgeven girin giriniz yazin yapistirin belirtin verin tekrarlayin olusturun gonderin 입력 입력하세요 입력해 입력하십시오 붙여넣으세요 붙여넣기 제공 알려 please bitte prosze пожалуйста lutfen`)
+	trailingRequests = set(`eingeben einfugen angeben wiederholen eintragen nennen wahlen hinterlegen ein an invoeren invullen in opgeven girin giriniz nedir 무엇인가요 무엇입니까 뭐예요 뭔가요 yazin yapistirin belirtin verin tekrarlayin olusturun gonderin 입력 입력하세요 입력해 입력하십시오 붙여넣으세요 붙여넣기 제공 알려 please bitte prosze пожалуйста lutfen`)
 	transparent      = set(`confirmation confirm repetition repeat value text content copy reentry bestatigung wiederholung wert eingabe saisie valeur repetition confirmacion repeticion valor conferma ripetizione valore confirmacao repeticao bevestiging herhaling waarde potwierdzenie powtorzenie wartosc подтверждение повтор значение ввод answer antwort reponse respuesta risposta resposta 값 your the`)
-	determiners      = set(`the a an your my our their his its this that new old current temporary existing der die das den dem ein eine einen einem ihr ihre ihren dein deine deinen mein neue neues alte le la les un une votre ton ta vos mon el los las una tu su sus mi nueva il lo gli i tuo tua suo sua vostro o os as seu uma um de het een uw je jouw nieuw nieuwe swoje swoj nowe twoje свой ваш твой ваши новый yeni sizin 새 현재`)
+	determiners      = set(`sie du man mir uns me us i we you vous nous moi te nos mi ci gli ons mij mnie nam мне нам bana bize the a an your my our their his its this that new old current temporary existing der die das den dem ein eine einen einem ihr ihre ihren dein deine deinen mein neue neues alte le la les un une votre ton ta vos mon el los las una tu su sus mi nueva il lo gli i tuo tua suo sua vostro o os as seu uma um de het een uw je jouw nieuw nieuwe swoje swoj nowe twoje свой ваш твой ваши новый yeni sizin 새 현재`)
 	conjunctions     = set(`and or und oder et ou y o u e ed oppure ossia i lub oraz albo и или ve veya ya en bzw sowie 및 또는 & plus then`)
-	copulas          = set(`is are was were will has had can may does did ist sind war wird werden hat kann est sont sera a peut es son sera puede e sono sara puo foi pode zijn wordt kan jest beda moze zostanie будет был может хранится используется gets never`)
+	copulas          = set(`is are was were will has had can may does did ist sind war wird werden hat kann est sont sera a peut es son sera puede e sono sara puo foi pode zijn wordt kan jest beda moze zostanie будет был может хранится используется gets never n`)
 	links            = set(`of for to about with by from in on at as per via used into behind under
 		von vom zum zur fur des der dem den mit uber aus bei im am an auf
 		de du d des pour avec par dans sur au aux
 		del al con para por en sobre
-		di della dello dei degli da dal dalla per su nel della
+		di della dello dell dei degli da dal dalla dall per su sull nel nell della all
 		do dos das com ao na no
 		van voor met bij op uit naar
 		dla z do od na w ze
@@ -177,7 +193,7 @@ var (
 	opened    = set(`door gate garage safe locker vault alarm entrance entry lock intercom elevator lobby building tur tor garage tresor schliessfach eingang alarmanlage hauseingang schranke
 		porte portail coffre entree casier alarme immeuble garage interphone puerta portal caja cajafuerte taquilla alarma garaje porton edificio porta cancello portone cassaforte armadietto allarme ingresso
 		portao cofre armario alarme garagem entrada deur poort kluis kluisje alarm ingang drzwi bramy brama sejfu skrytki alarmu furtki wejscia kapi kapisi kapinin kasa kasasi dolap alarm garaj giris
-		двери дверь подъезда подъезд сейфа сейф ворот домофона шкафчика сигнализации калитки гаража 현관 현관문 금고 사물함 출입문 대문 경보`)
+		desbloquear desbloqueo sbloccare sblocco deverrouiller deverrouillage desbloqueio entsperren entsperrung ontgrendelen odblokowania odblokowac kilit kilidi acma разблокировки разблокировать unlock unlocking 잠금 해제 двери дверь подъезда подъезд сейфа сейф ворот домофона шкафчика сигнализации калитки гаража 현관 현관문 금고 사물함 출입문 대문 경보`)
 	received     = set(`sms text texted texts authenticator смс 문자 문자로 인증 otp 2fa mfa whatsapp`)
 	phones       = set(`handy telefon telefono telephone mobile phone celular movil telefoon telefonunuza telefonuna telefonu portable телефон телефона 휴대폰 휴대폰으로 email mail app application aplicacion applicazione aplicativo aplikacji uygulama приложения приложении`)
 	got          = set(`received receive receives sent send got texted emailed shown generated erhalten erhaltenen gesendet geschickt angezeigt recu recue recus envoye affiche recibido recibio recibida enviado enviamos muestra recebido recebeu mostrado ricevuto ricevuta inviato mostrato ontvangen gekregen gestuurd verzonden otrzymany otrzymales wyslany wyslalismy gelen gonderilen gonderdigimiz пришедший пришел присланный отправленный отправили полученный получили 받은 보낸 전송된`)
@@ -185,9 +201,11 @@ var (
 	cardWords    = set(`card karte carte tarjeta carta cartao kaart karty kart kartin karta карты карте 카드`)
 	backWords    = set(`back reverse ruckseite dos verso reverso atras retro achterkant odwrocie arka arkasindaki обороте оборотной 뒷면`)
 	loyalty      = set(`loyalty membership member library bonus points fidelity fidelite fidelidad fidelidade fedelta kundenkarte kunden treue treuekarte klantenkaart klant stalego klienta lojalnosciowej biblioteki musteri sadakat лояльности скидочной бонусной клиента читательского 포인트 멤버십 회원 회원카드 puntos pontos socio visite visita biblioteca bibliotheque`)
+	keyWords     = set(`key schlussel cle clave chiave chave sleutel klucz anahtar ключ 열쇠`)
+	unlocking    = set(`decrypt decrypts unlock unlocks unlocking entsperren entschlusseln aufsperren offnen dechiffrer deverrouiller descifrar desbloquear decifrare sbloccare decifrar descriptografar ontsleutelen ontgrendelen odszyfrowania odblokowania расшифровки разблокировки`)
 	loyaltyStems = []string{"kunden", "mitglied", "bibliothek", "treue", "bonus", "klanten", "spielerkarte", "visiten"}
 	cjkCodes     = []string{"コード", "番号", "代码", "验证码", "数字", "コード番号", "口令"}
-	cjkReceived  = []string{"smsで", "sms", "短信", "手机收到", "携帯に", "スマホに", "メッセージで届いた", "届いたコード", "玄関", "ドア", "門の", "金庫", "ロッカー", "门禁", "大门", "保险箱", "储物柜", "カード裏", "卡背面"}
+	cjkReceived  = []string{"smsで", "sms", "短信", "手机收到", "携帯に", "スマホに", "メッセージで届いた", "届いたコード", "玄関", "入館", "入室", "解錠", "ロック解除", "解锁", "ドア", "門の", "金庫", "ロッカー", "门禁", "大门", "保险箱", "储物柜", "カード裏", "卡背面"}
 	cjkLoyalty   = []string{"会员", "會員", "積分", "积分", "ポイント", "会員", "図書", "图书"}
 )
 
@@ -195,5 +213,5 @@ var (
 	cjkNegations = []string{"不要", "请勿", "無需", "无需", "不需要", "忘记", "忘れ", "不会", "绝不", "切勿", "不存", "ことはありません", "必要ありません", "必要はありません", "不要です", "しないで", "聞くことはありません", "求めません", "お尋ねしません", "入力しません", "いりません", "忘記"}
 	cjkRequests  = []string{"输入", "輸入", "填写", "粘贴", "提供", "设置", "请", "請", "入力", "貼り付け", "ください", "教えて", "お知らせ", "発送", "发送", "再次", "登録", "設定"}
 	cjkHeads     = []string{"の名前", "名称的", "数量的", "关于", "についての", "に関する", "公开"}
-	cjkTails     = []string{"を", "の入力", "の再入力", "の確認", "の値", "（", "(", "が必要", "をもう", "は必須", "再入力", "確認用", "再次", "确认", "確認", "的值", "是多少", "（必填", "を設定", "发给", "发送", "は？", "は?", "で認証", "粘贴"}
+	cjkTails     = []string{"を", "の入力", "の再入力", "の確認", "の値", "（", "(", "が必要", "をもう", "は必須", "再入力", "確認用", "再次", "确认", "確認", "的值", "是多少", "（必填", "を設定", "发给", "发送", "は？", "は?", "で認証", "粘贴", "是什么", "は何ですか", "是多少", "をご入力"}
 )

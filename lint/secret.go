@@ -183,9 +183,9 @@ var joined = strings.NewReplacer("sign in", "signin", "log in", "login", "sign o
 
 // clause looks for a term that is the head of its phrase.
 func (x *lexicon) clause(s string, where place) (string, bool) {
-	all := splitWords(joined.Replace(s))
+	all, asked := questionWords(splitWords(joined.Replace(s)))
 	// A conjunction begins a phrase of its own, under the request before it.
-	for asked, first := false, true; len(all) > 0; first = false {
+	for first := true; len(all) > 0; first = false {
 		end := 0
 		for end < len(all) && !(conjunctions[all[end]] && end > 0) {
 			end++
@@ -204,6 +204,19 @@ func (x *lexicon) clause(s string, where place) (string, bool) {
 	return "", false
 }
 
+// questionWords takes "what is" off the front: what follows is what is asked.
+func questionWords(ws []string) ([]string, bool) {
+	if len(ws) > 2 && interrogatives[ws[0]] {
+		if copulas[ws[1]] || ws[1] == "s" {
+			return ws[2:], true
+		}
+		if ws[0] == "wie" && ws[1] == "lautet" {
+			return ws[2:], true
+		}
+	}
+	return ws, false
+}
+
 func (x *lexicon) phrase(ws []string, where place) (string, bool) {
 	for i := 0; i < len(ws); i++ {
 		term, n, kind := x.at(ws, i)
@@ -215,11 +228,17 @@ func (x *lexicon) phrase(ws []string, where place) (string, bool) {
 		before, after := ws[max(0, i-maxPhrase):i], ws[i+n:min(len(ws), i+n+maxPhrase)]
 		if kind != headFirst || where == inLabel {
 			// Whatever stands before, a negation or an action takes it back.
+			if where != inLabel && anyOf(before, subordinators) {
+				return "", false
+			}
 			if anyOf(before, negations) || anyOf(before, actions) {
 				return "", false
 			}
 		}
-		if anyOf(before, negations) || weakBefore(term, before) || cardTerms.MatchString(term) && (anyOf(before, loyalty) || anyOf(after, loyalty)) || !x.follows(kind, after, where) || !leads(kind, before, after, where) {
+		if where != inLabel && anyOf(before, subordinators) {
+			return "", false
+		}
+		if anyOf(before, negations) || weakBefore(term, before) || len(after) > 1 && anyOf(after[:2], weakAfter[term]) || cardTerms.MatchString(term) && (anyOf(before, loyalty) || anyOf(after, loyalty)) || !x.follows(kind, after, where) || !leads(kind, before, after, where) {
 			i += n - 1
 			continue
 		}
@@ -355,16 +374,19 @@ func isNumber(s string) bool {
 // composed finds a code by what it is for or how it came, since no list of
 // terms holds them all: "code" and "gate", "digits" and "back" of a card.
 func composed(sentence string, where place) (string, bool) {
-	ws := splitWords(joined.Replace(sentence))
-	if where != inLabel && !anyOf(ws, requests) && (len(ws) == 0 || !anyOf(ws[:min(3, len(ws))], codeWords)) && isASCII(sentence) {
+	ws, asked := questionWords(splitWords(joined.Replace(sentence)))
+	if where != inLabel && !asked && !anyOf(ws, requests) && (len(ws) == 0 || !anyOf(ws[:min(3, len(ws))], codeWords)) && isASCII(sentence) {
 		return "", false
 	}
-	if anyOf(ws, negations) || anyOf(ws, actions) {
-		return "", false
+	for i, w := range ws {
+		// "no" is also Portuguese for "on the".
+		if actions[w] || negations[w] && !(w == "no" && i > 0 && i+1 < len(ws) && (phones[ws[i+1]] || opened[ws[i+1]])) {
+			return "", false
+		}
 	}
 	code := -1
 	for i, w := range ws {
-		if codeWords[w] {
+		if codeWords[withoutParticle(w)] || strings.HasPrefix(w, "코드") {
 			code = i
 			break
 		}
@@ -378,6 +400,10 @@ func composed(sentence string, where place) (string, bool) {
 		return ws[code] + " that opens something", true
 	case code >= 0 && (anyOf(ws, received) || anyOf(ws, phones) && anyOf(ws, got)):
 		return ws[code] + " that proves who somebody is", true
+	case code >= 0 && anyOf(ws, digitWords) && anyOf(ws, phones):
+		return ws[code] + " that proves who somebody is", true
+	case anyOf(ws, keyWords) && anyOf(ws, unlocking):
+		return "key that opens something", true
 	case anyOf(ws, digitWords) && anyOf(ws, cardWords) && anyOf(ws, backWords):
 		return "digits of a card", true
 	}

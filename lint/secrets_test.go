@@ -96,8 +96,8 @@ func (s score) row(name string) string {
 // The floors are below what is measured, so that a phrase may be added without
 // a change of the rule; the figures stand in docs/lint.md.
 const (
-	floorTuned = 0.95
-	floorHeld  = 0.80
+	floorTuned = 0.98
+	floorHeld  = 0.85
 )
 
 func scores(t testing.TB) (tuned, held score, byLang map[string]*score) {
