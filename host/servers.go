@@ -29,7 +29,7 @@ const (
 // A Server is one entry of the servers file: where it is and how far it is
 // trusted. The zero value of every field but ID and one of Command and URL is
 // the documented default.
-type Server struct {
+type Server struct { //nolint:recvcheck // Format and LogValue are of values, so that a copy does not print either
 	ID   string // its key in the file
 	Name string // the name people see; empty: the ID
 
