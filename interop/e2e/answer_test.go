@@ -212,7 +212,7 @@ func TestManyAnswersAtOnce(t *testing.T) {
 	statuses := make([]int, 8)
 	var group sync.WaitGroup
 	for i := range statuses {
-		req, err := http.NewRequestWithContext(t.Context(), "POST", p.base+"/v1/questions/"+id+"/answer",
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.base+"/v1/questions/"+id+"/answer",
 			strings.NewReader(fmt.Sprintf(`{"action":"accept","content":{"word":"word %d"}}`, i)))
 		if err != nil {
 			t.Fatal(err)
@@ -277,7 +277,7 @@ func TestCheckedOnTheServer(t *testing.T) {
 			return at?.dataset.part === 'summary';
 		})()`)
 	})
-	if got := browsertest.Eval[string](page, field("bags")); got != "four" {
+	if got := field(page, "bags"); got != "four" {
 		t.Errorf("after the error the field holds %q, want what was typed", got)
 	}
 	for _, name := range []string{"flight", "bags"} {

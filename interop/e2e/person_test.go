@@ -79,58 +79,42 @@ func confirm(page *browsertest.Page) {
 	page.Click(button("Send to travel"))
 }
 
-// row is the value beside a label in a review or a record.
-func row(page *browsertest.Page, label string) string {
-	return browsertest.Eval[string](page, `(() => {
-		const visit = (node) => {
-			for (const dt of node.querySelectorAll('dt')) {
-				if (dt.textContent === `+quote(label)+`) return dt.nextElementSibling.innerText.trim();
-			}
-			for (const host of node.querySelectorAll('*')) {
-				const found = host.shadowRoot && visit(host.shadowRoot);
-				if (found) return found;
-			}
-			return '';
-		};
-		return visit(document);
-	})()`)
+// walk defines find, which calls its argument with every element of the page,
+// open shadow roots included, and returns the first thing that it returns.
+const walk = `const find = (visit, root = document) => {
+	for (const e of root.querySelectorAll('*')) {
+		const found = visit(e) ?? (e.shadowRoot && find(visit, e.shadowRoot));
+		if (found !== null && found !== undefined) return found;
+	}
+	return null;
+};
+`
+
+// first returns what the function of JavaScript finds first, or "".
+func first(page *browsertest.Page, visit string) string {
+	return browsertest.Eval[string](page, "(() => {"+walk+"return find("+visit+") ?? ''})()")
 }
 
-func quote(s string) string {
-	b, _ := json.Marshal(s) //nolint:errchkjson // a string always encodes
-	return string(b)
+// row is the value beside a label in a review or a record.
+func row(page *browsertest.Page, label string) string {
+	return first(page, `(e) => e.matches('dt') && e.textContent === `+quote(label)+` ? e.nextElementSibling.innerText.trim() : null`)
+}
+
+// field is the text in the field of that name.
+func field(page *browsertest.Page, name string) string {
+	return first(page, `(e) => e.dataset.field === `+quote(name)+` ? e.querySelector('input, textarea').value : null`)
 }
 
 // card is the card that shows this text: all cards of a server have the same name.
 func card(page *browsertest.Page, text string) browsertest.Query {
-	id := browsertest.Eval[string](page, `(() => {
-		const visit = (node) => {
-			for (const card of node.querySelectorAll('[data-question]')) {
-				if (card.innerText.includes(`+quote(text)+`)) return card.dataset.question;
-			}
-			for (const host of node.querySelectorAll('*')) {
-				const found = host.shadowRoot && visit(host.shadowRoot);
-				if (found) return found;
-			}
-			return '';
-		};
-		return visit(document);
-	})()`)
-	return byCSS(`[data-question="` + id + `"]`)
+	return byCSS(`[data-question="` + first(page, `(e) => e.dataset.question && e.innerText.includes(`+quote(text)+`) ? e.dataset.question : null`) + `"]`)
 }
 
-// field is the text in the field of a question, as JavaScript.
-func field(name string) string {
-	return `(() => {
-		const visit = (node) => {
-			const found = node.querySelector('[data-field=` + name + `] input, [data-field=` + name + `] textarea');
-			if (found) return found.value;
-			for (const host of node.querySelectorAll('*')) {
-				const value = host.shadowRoot && visit(host.shadowRoot);
-				if (value !== null && value !== undefined) return value;
-			}
-			return null;
-		};
-		return visit(document);
-	})()`
+// quote writes a string of JavaScript.
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string always encodes
+	}
+	return string(b)
 }

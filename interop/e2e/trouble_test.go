@@ -52,27 +52,25 @@ func TestServersInTrouble(t *testing.T) {
 		{"quits", "the licence file is missing"},
 		{"echoes", ""},
 	} {
-		t.Run(test.server, func(t *testing.T) {
-			got := p.api("GET", "/v1/servers/"+test.server+"/tools", nil)
-			tr := got.trouble(t)
-			if tr.Status != 502 || tr.Code != "unreachable" || !strings.Contains(tr.Detail, test.server) || !strings.Contains(tr.Detail, test.says) {
-				t.Errorf("its tools: %d %s, want 502 with its name and why: %q", got.Status, got.Body, test.says)
-			}
-			page.Click(radio(test.server).In(byRole("group", "Server")))
-			page.WaitText(tr.Detail)
-			page.WaitFor(button("Try again"))
+		got := p.api("GET", "/v1/servers/"+test.server+"/tools", nil)
+		tr := got.trouble(t)
+		if tr.Status != 502 || tr.Code != "unreachable" || !strings.Contains(tr.Detail, test.server) || !strings.Contains(tr.Detail, test.says) {
+			t.Errorf("the tools of %s: %d %s, want 502 with its name and why: %q", test.server, got.Status, got.Body, test.says)
+		}
+		page.Click(radio(test.server).In(byRole("group", "Server")))
+		page.WaitText(tr.Detail)
+		page.WaitFor(button("Try again"))
 
-			var c call
-			run := p.api("POST", "/v1/calls", map[string]any{"conversation": "v_trouble", "server": test.server, "tool": "ask", "arguments": map[string]any{}})
-			if run.Status == 201 {
-				run.decode(t, &c)
-				if c = p.await(c.ID, "blocked", "failed"); !strings.Contains(c.Text, test.server) {
-					t.Errorf("its call is %s: %q, want a sentence that names it", c.State, c.Text)
-				}
-			} else if tr := run.trouble(t); !strings.Contains(tr.Detail, test.server) {
-				t.Errorf("running its tool: %d %s, want a sentence that names it", run.Status, run.Body)
+		var c call
+		run := p.api("POST", "/v1/calls", map[string]any{"conversation": "v_trouble", "server": test.server, "tool": "ask", "arguments": map[string]any{}})
+		if run.Status == 201 {
+			run.decode(t, &c)
+			if c = p.await(c.ID, "blocked", "failed"); !strings.Contains(c.Text, test.server) {
+				t.Errorf("a call of %s is %s: %q, want a sentence that names it", test.server, c.State, c.Text)
 			}
-		})
+		} else if tr := run.trouble(t); !strings.Contains(tr.Detail, test.server) {
+			t.Errorf("running a tool of %s: %d %s, want a sentence that names it", test.server, run.Status, run.Body)
+		}
 	}
 	if got := p.api("GET", "/v1/servers", nil).Body + page.Text(browsertest.Query{}); strings.Contains(got, "geheim") {
 		t.Errorf("the page or the API shows a secret of the servers file: %s", got)
