@@ -54,6 +54,7 @@ var problems = []problem{
 	{inbox.ErrCheck, http.StatusUnprocessableEntity, "check_failed", "There is a problem with what was entered."},
 	{inbox.ErrLimit, http.StatusTooManyRequests, "limit", "That is more than this host takes at once."},
 	{inbox.ErrInvalid, http.StatusBadRequest, "bad_request", "The request cannot be read."},
+	{host.ErrClosed, http.StatusServiceUnavailable, "stopping", "This host is about to stop."},
 	{host.ErrSignIn, http.StatusBadGateway, "sign_in", "The server wants a sign-in."},
 	{host.ErrInvalid, http.StatusBadRequest, "bad_request", "The request cannot be read."},
 	{inbox.ErrOpen, http.StatusConflict, "question_open", "The question has no answer."},
