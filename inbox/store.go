@@ -48,6 +48,10 @@ type Store interface {
 	// their ids and beginning after the given one.
 	Find(ctx context.Context, server string, state CallState, after CallID, limit int) ([]Ref, error)
 
+	// Ended lists calls that ended before the given time, in the order of
+	// (Ended, id), beginning after the given one. In its answers Due is Ended.
+	Ended(ctx context.Context, before time.Time, after Ref, limit int) ([]Ref, error)
+
 	Close() error
 }
 
@@ -56,7 +60,7 @@ type Ref struct {
 	Principal string // key
 	Call      CallID
 	Question  QuestionID // empty: the call itself
-	Due       time.Time  // in answers of Due
+	Due       time.Time  // in answers of Due and Ended
 }
 
 // ID is the id of the row.
@@ -103,6 +107,11 @@ type Tx interface {
 	EventBounds() (first, last int64, err error)
 	// TrimEvents drops events with numbers below first.
 	TrimEvents(first int64) error
+
+	// Erase removes everything that is stored of the principal, the number of
+	// its last event and its key included. It is the last thing that a
+	// transaction does.
+	Erase() error
 }
 
 // CallRow is what a store keeps of a call: columns to search by, and two that
@@ -119,7 +128,7 @@ type CallRow struct {
 	NotBefore    time.Time
 	Created      time.Time
 	Updated      time.Time
-	Ended        time.Time // for retention
+	Ended        time.Time // until the content was removed; then zero
 	Detail       []byte    // JSON
 	Content      []byte    // sealed
 }

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -80,6 +81,22 @@ func open(db *database, options *Options) *Store {
 		s.now = options.Now
 	}
 	return s
+}
+
+// Clone returns a store of its own with the rows as they are now, for tests
+// that try from one point in several ways what comes next.
+func (s *Store) Clone(options *Options) *Store {
+	s.db.turn <- struct{}{}
+	defer s.unlock()
+	db := &database{turn: make(chan struct{}, 1), principals: make(map[string]*rows, len(s.db.principals))}
+	for key, r := range s.db.principals {
+		// Rows, values and events are replaced, never changed, so they are shared.
+		db.principals[key] = &rows{
+			calls: maps.Clone(r.calls), questions: maps.Clone(r.questions), keys: maps.Clone(r.keys),
+			events: slices.Clip(r.events), last: r.last,
+		}
+	}
+	return open(db, options)
 }
 
 // Close closes the handle. The rows stay for other handles.
@@ -203,10 +220,9 @@ func (s *Store) Due(ctx context.Context, after inbox.Ref, limit int) ([]inbox.Re
 	}
 	defer s.unlock()
 	now := s.clock()
-	order := func(a, b inbox.Ref) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID(), b.ID())) }
 	var refs []inbox.Ref
 	add := func(ref inbox.Ref) {
-		if !ref.Due.IsZero() && !ref.Due.After(now) && (after.ID() == "" || order(ref, after) > 0) {
+		if !ref.Due.IsZero() && !ref.Due.After(now) && (after.ID() == "" || byTime(ref, after) > 0) {
 			refs = append(refs, ref)
 		}
 	}
@@ -218,7 +234,7 @@ func (s *Store) Due(ctx context.Context, after inbox.Ref, limit int) ([]inbox.Re
 			add(inbox.Ref{Principal: principal, Call: q.Call, Question: id, Due: q.Due})
 		}
 	}
-	slices.SortFunc(refs, order)
+	slices.SortFunc(refs, byTime)
 	return refs[:min(limit, len(refs))], nil
 }
 
@@ -248,6 +264,29 @@ func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
 	}
 	return next, nil
 }
+
+// Ended implements [inbox.Store].
+func (s *Store) Ended(ctx context.Context, before time.Time, after inbox.Ref, limit int) ([]inbox.Ref, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.unlock()
+	before = stored(before)
+	var refs []inbox.Ref
+	for principal, rows := range s.db.principals {
+		for id, c := range rows.calls {
+			ref := inbox.Ref{Principal: principal, Call: id, Due: c.Ended}
+			if !c.Ended.IsZero() && c.Ended.Before(before) && (after.ID() == "" || byTime(ref, after) > 0) {
+				refs = append(refs, ref)
+			}
+		}
+	}
+	slices.SortFunc(refs, byTime)
+	return refs[:min(limit, len(refs))], nil
+}
+
+// byTime is the order of Due and Ended.
+func byTime(a, b inbox.Ref) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID(), b.ID())) }
 
 // Owned implements [inbox.Store].
 func (s *Store) Owned(ctx context.Context, prefix string, after inbox.CallID, limit int) ([]inbox.Ref, error) {

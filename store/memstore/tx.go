@@ -15,12 +15,17 @@ type tx struct {
 	principal string
 	base      *rows
 	added     *rows // nil in a view
+	erased    bool
 	now       time.Time
 
 	first, last int64 // of the events, with the changes of this transaction
 }
 
 func (t *tx) commit(db *database) {
+	if t.erased {
+		delete(db.principals, t.principal)
+		return
+	}
 	rows := db.principals[t.principal]
 	if rows == nil {
 		rows = newRows()
@@ -273,5 +278,13 @@ func (t *tx) TrimEvents(first int64) error {
 		return err
 	}
 	t.first = min(max(t.first, first), t.last+1)
+	return nil
+}
+
+func (t *tx) Erase() error {
+	if err := t.writable(); err != nil {
+		return err
+	}
+	t.erased = true
 	return nil
 }

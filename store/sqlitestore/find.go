@@ -45,6 +45,17 @@ func (s *Store) NextDue(ctx context.Context) (next time.Time, err error) {
 	return next, err
 }
 
+// Ended implements [inbox.Store].
+func (s *Store) Ended(ctx context.Context, before time.Time, after inbox.Ref, limit int) ([]inbox.Ref, error) {
+	from := int64(-1 << 63)
+	if after.ID() != "" {
+		from = after.Due.UnixMicro()
+	}
+	return s.refs(ctx, `SELECT p.key, c.id, '', c.ended FROM inbox_calls c JOIN inbox_principals p ON p.id = c.principal
+		WHERE c.ended < ?1 AND c.ended >= ?2 AND (c.ended, c.id) > (?2, ?3) ORDER BY c.ended, c.id LIMIT ?4`,
+		before.UnixMicro(), from, after.ID(), limit)
+}
+
 // Owned implements [inbox.Store].
 func (s *Store) Owned(ctx context.Context, prefix string, after inbox.CallID, limit int) ([]inbox.Ref, error) {
 	// substr and not LIKE: the prefix may contain % and _.

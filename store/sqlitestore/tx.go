@@ -305,6 +305,15 @@ func (t *tx) TrimEvents(first int64) error {
 	return nil
 }
 
+func (t *tx) Erase() error {
+	for _, table := range []string{"inbox_events", "inbox_keys", "inbox_questions", "inbox_calls"} {
+		if err := t.exec(`DELETE FROM `+table+` WHERE principal = ?`, t.principal); err != nil {
+			return err
+		}
+	}
+	return t.exec(`DELETE FROM inbox_principals WHERE id = ?`, t.principal)
+}
+
 // View implements [inbox.Store].
 func (s *Store) View(ctx context.Context, principal string, f func(inbox.Tx) error) error {
 	return s.read(ctx, func(t *tx) error {
