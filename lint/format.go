@@ -238,5 +238,5 @@ func fileURI(name string) string {
 	if strings.Contains(name, "://") {
 		return name
 	}
-	return (&url.URL{Path: strings.ReplaceAll(name, `\`, "/")}).EscapedPath()
+	return (&url.URL{Path: strings.ReplaceAll(name, `\`, "/")}).String()
 }

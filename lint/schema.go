@@ -123,11 +123,19 @@ func (f *formLinter) field(m member) {
 	f.answerable(ptr, name, m, &field)
 }
 
+// minKey is the length from which a text with the beginning of a key is one.
+const minKey = 16
+
 // asked judges what the field wants to know.
 func (f *formLinter) asked(ptr, name string, m member, field *form.Field) {
 	if w, ok := AsksSecret(field); ok {
 		f.secret = true
 		f.add("secret-in-form", ptr, m.val.off, fmt.Sprintf("%s asks for a secret (%s)", name, w))
+		return
+	}
+	if d := m.val.get("default").text(); len(d) >= minKey && keyPrefix.MatchString(d) {
+		f.secret = true
+		f.add("secret-in-form", at(ptr, "default"), m.val.get("default").off, "the default of "+name+" looks like a key, and goes out to every client")
 		return
 	}
 	if field.Kind != form.Text && field.Kind != form.Integer && field.Kind != form.Number {

@@ -68,25 +68,42 @@ func dropped(pass *analysis.Pass, assign inspector.Cursor, id *ast.Ident) bool {
 	}
 	switch cond.Op {
 	case token.NEQ:
-		return !uses(pass, check.Body, obj) && !failsOtherwise(pass, check.Body)
+		if uses(pass, check.Body, obj) || failsOtherwise(pass, check.Body) || check.Else != nil && uses(pass, check.Else, obj) {
+			return false
+		}
+		// A branch that does not end the run may leave the error to what follows.
+		return returns(check.Body) || !usesAfter(pass, enclosing(assign), obj, check.End())
 	case token.EQL:
 		// if err == nil { ... }: dropped unless the rest of the function, or the
 		// else branch, looks at it again.
 		if check.Else != nil && uses(pass, check.Else, obj) {
 			return false
 		}
-		for up := assign; ; up = up.Parent() {
-			switch f := up.Node().(type) {
-			case *ast.FuncDecl:
-				return !usesAfter(pass, f.Body, obj, check.End()) && !uses(pass, check.Body, obj)
-			case *ast.FuncLit:
-				return !usesAfter(pass, f.Body, obj, check.End()) && !uses(pass, check.Body, obj)
-			case nil:
-				return false
-			}
-		}
+		return !usesAfter(pass, enclosing(assign), obj, check.End()) && !uses(pass, check.Body, obj)
 	}
 	return false
+}
+
+// enclosing is the body of the function around a statement.
+func enclosing(cur inspector.Cursor) ast.Node {
+	for up := range cur.Enclosing((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
+		switch f := up.Node().(type) {
+		case *ast.FuncDecl:
+			return f.Body
+		case *ast.FuncLit:
+			return f.Body
+		}
+	}
+	return &ast.BlockStmt{} // calls at the top of a file are in no assignment
+}
+
+// returns is true for a branch that ends in a return.
+func returns(body *ast.BlockStmt) bool {
+	if len(body.List) == 0 {
+		return false
+	}
+	_, ok := body.List[len(body.List)-1].(*ast.ReturnStmt)
+	return ok
 }
 
 // failsOtherwise is true for a branch that ends the run with an error of its

@@ -162,6 +162,14 @@ func ifNilThenReturned(ctx context.Context, call *elicit.Call) (string, error) {
 	return "", err
 }
 
+func leftToTheEnd(ctx context.Context, call *elicit.Call) (string, error) {
+	note, err := elicit.Ask[Small](ctx, call, "note", "Note?")
+	if err != nil {
+		note.Note = "nothing"
+	}
+	return note.Note, err
+}
+
 func chosen(ctx context.Context, call *elicit.Call, all []string) (string, error) {
 	return elicit.Choose(ctx, call, "one", "Which one?", all, option)
 }
