@@ -1,0 +1,161 @@
+package pgstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/parley-mcp/parley/inbox"
+)
+
+// filter puts a WHERE together from the conditions that are set.
+type filter struct {
+	where   []string
+	args    []any
+	nothing bool // nothing in the database can match
+}
+
+// add adds a condition with one argument, which it may name (as ?) several times.
+func (f *filter) add(condition string, arg any) {
+	f.args = append(f.args, arg)
+	f.where = append(f.where, strings.ReplaceAll(condition, `?`, `$`+strconv.Itoa(len(f.args))))
+}
+
+func (f *filter) text(column, value string) {
+	switch {
+	case value == "":
+	case !storable(value):
+		f.nothing = true
+	default:
+		f.add(column+` = ?`, value)
+	}
+}
+
+// long is text for a column of which the index has the beginning.
+func (f *filter) long(column, value string) {
+	switch {
+	case value == "":
+	case !storable(value):
+		f.nothing = true
+	default:
+		f.add(`left(`+column+`, 64) = left(?, 64) AND `+column+` = ?`, value)
+	}
+}
+
+func in[S ~string](f *filter, column string, values []S) {
+	if len(values) == 0 {
+		return
+	}
+	list := make([]string, 0, len(values))
+	for _, v := range values {
+		if storable(string(v)) {
+			list = append(list, string(v))
+		}
+	}
+	f.nothing = f.nothing || len(list) == 0
+	f.add(column+` = ANY (?::text[])`, list)
+}
+
+// newest finishes the query of a page.
+func (f *filter) newest(before int64, limit int) string {
+	if before != 0 {
+		f.add(`seq < ?`, before)
+	}
+	query := ` WHERE ` + strings.Join(f.where, ` AND `) + ` ORDER BY seq DESC`
+	if limit > 0 {
+		f.args = append(f.args, limit)
+		query += ` LIMIT $` + strconv.Itoa(len(f.args))
+	}
+	return query
+}
+
+// clock is the time for a statement of its own: $1, where now() stands for NULL.
+func (s *Store) clock() pgtype.Timestamptz {
+	if s.now == nil {
+		return pgtype.Timestamptz{}
+	}
+	return always(s.now())
+}
+
+const atNow = `coalesce($1::timestamptz, now())`
+
+func (s *Store) callsAndPrincipals() string {
+	return ` FROM ` + s.tables.calls + ` c JOIN ` + s.tables.principals + ` p ON p.id = c.principal `
+}
+
+// Ready implements [inbox.Store].
+func (s *Store) Ready(ctx context.Context, servers []string, limit int) ([]inbox.Ref, error) {
+	f := &filter{args: []any{s.clock()}}
+	in(f, `c.server`, servers)
+	if f.nothing {
+		return nil, s.check(ctx)
+	}
+	where := `c.state = 'ready' AND (c.not_before IS NULL OR c.not_before <= ` + atNow + `)`
+	for _, condition := range f.where {
+		where += ` AND ` + condition
+	}
+	f.args = append(f.args, limit)
+	return s.refs(ctx, `SELECT p.key, c.id, '', NULL::timestamptz`+s.callsAndPrincipals()+`
+		WHERE `+where+` ORDER BY c.updated, c.id LIMIT $`+strconv.Itoa(len(f.args)), f.args...)
+}
+
+// Due implements [inbox.Store].
+func (s *Store) Due(ctx context.Context, after inbox.Ref, limit int) ([]inbox.Ref, error) {
+	from := pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
+	if after.ID() != "" {
+		from = always(after.Due)
+	}
+	if err := texts(after.ID()); err != nil {
+		return nil, err
+	}
+	of := func(alias string) string {
+		return ` JOIN ` + s.tables.principals + ` p ON p.id = ` + alias + `.principal
+			WHERE ` + alias + `.due <= ` + atNow + ` AND (` + alias + `.due, ` + alias + `.id) > ($2, $3)
+			ORDER BY ` + alias + `.due, ` + alias + `.id LIMIT $4`
+	}
+	return s.refs(ctx, `SELECT key, call, question, due FROM (
+			(SELECT p.key, c.id AS call, '' AS question, c.due, c.id FROM `+s.tables.calls+` c`+of(`c`)+`)
+			UNION ALL
+			(SELECT p.key, q.call, q.id, q.due, q.id FROM `+s.tables.questions+` q`+of(`q`)+`)
+		) AS due_rows ORDER BY due, id LIMIT $4`, s.clock(), from, after.ID(), limit)
+}
+
+// NextDue implements [inbox.Store].
+func (s *Store) NextDue(ctx context.Context) (next time.Time, err error) {
+	err = s.read(ctx, func(conn *pgxpool.Conn) error {
+		return conn.QueryRow(ctx, `SELECT min(at) FROM (
+			SELECT min(due) AS at FROM `+s.tables.calls+` WHERE due > `+atNow+`
+			UNION ALL SELECT min(not_before) FROM `+s.tables.calls+` WHERE state = 'ready' AND not_before > `+atNow+`
+			UNION ALL SELECT min(due) FROM `+s.tables.questions+` WHERE due > `+atNow+`) AS next`, s.clock()).Scan(column{&next})
+	})
+	return next, err
+}
+
+// Owned implements [inbox.Store].
+func (s *Store) Owned(ctx context.Context, prefix string, after inbox.CallID, limit int) ([]inbox.Ref, error) {
+	if !storable(prefix) {
+		return nil, s.check(ctx)
+	}
+	if err := texts(string(after)); err != nil {
+		return nil, err
+	}
+	return s.refs(ctx, `SELECT p.key, c.id, '', NULL::timestamptz`+s.callsAndPrincipals()+`
+		WHERE c.owner <> '' AND starts_with(c.owner, $1) AND c.id > $2 ORDER BY c.id LIMIT $3`, prefix, string(after), limit)
+}
+
+// Find implements [inbox.Store].
+func (s *Store) Find(ctx context.Context, server string, state inbox.CallState, after inbox.CallID, limit int) ([]inbox.Ref, error) {
+	if !storable(server) || !storable(string(state)) {
+		return nil, s.check(ctx)
+	}
+	if err := texts(string(after)); err != nil {
+		return nil, err
+	}
+	return s.refs(ctx, `SELECT p.key, c.id, '', NULL::timestamptz`+s.callsAndPrincipals()+`
+		WHERE left(c.server, 64) = left($1, 64) AND c.server = $1 AND c.state = $2 AND c.id > $3 ORDER BY c.id LIMIT $4`,
+		server, string(state), string(after), limit)
+}

@@ -1,0 +1,287 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/parley-mcp/parley/inbox"
+)
+
+const (
+	maxTries   = 5
+	firstPause = 5 * time.Millisecond // doubled with each try
+	endTime    = 30 * time.Second     // how long a commit may take
+
+	// idleTime is how long a transaction waits for a machine that does nothing,
+	// such as one that was suspended: its principal is locked meanwhile.
+	idleTime = 30 * time.Second
+)
+
+var (
+	errReadOnly = errors.New("pgstore: writing in a view")
+	errAborted  = errors.New("pgstore: the transaction was rolled back, since a statement in it failed")
+)
+
+// An unknownError is a commit that was sent and not answered.
+type unknownError struct{ err error }
+
+func (e *unknownError) Error() string {
+	return fmt.Sprintf("pgstore: whether the transaction is stored is not known: %v", e.err)
+}
+
+func (e *unknownError) Unwrap() error { return e.err }
+
+// Update implements [inbox.Store].
+func (s *Store) Update(ctx context.Context, principal string, f func(inbox.Tx) error) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	if err := texts(principal); err != nil {
+		return err
+	}
+	leave, err := s.turns.take(ctx, principal, s.done)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return s.retry(ctx, func() (bool, error) { return s.transaction(ctx, true, principal, f) })
+}
+
+// View implements [inbox.Store].
+func (s *Store) View(ctx context.Context, principal string, f func(inbox.Tx) error) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	return s.retry(ctx, func() (bool, error) { return s.transaction(ctx, false, principal, f) })
+}
+
+// retry runs try again while it fails for a reason that may pass; again says
+// that its connection was lost before anything could be stored.
+func (s *Store) retry(ctx context.Context, try func() (again bool, err error)) error {
+	pause := firstPause
+	for n := 1; ; n++ {
+		again, err := try()
+		if err == nil {
+			return nil
+		}
+		if unknown := (*unknownError)(nil); n == maxTries || errors.As(err, &unknown) || !again && !transient(err) {
+			return s.explain(ctx, err)
+		}
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+			return s.explain(ctx, err)
+		case <-s.done:
+			return ErrStoreClosed
+		}
+		pause *= 2
+	}
+}
+
+// transient reports what PostgreSQL aborts for reasons that have nothing to do
+// with the transaction.
+func transient(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return pgconn.SafeToRetry(err)
+	}
+	switch e.Code {
+	case "40001", "40P01", // serialisation failure, deadlock
+		"57P01", "57P02", "57P03": // the server stops, or starts
+		return true
+	}
+	return false
+}
+
+// explain puts the reason in the place of its consequences: an ended context
+// or a closed handle shows in several ways. Errors of f stay as they are.
+func (s *Store) explain(ctx context.Context, err error) error {
+	if reason := s.check(ctx); reason != nil {
+		if errors.Is(err, reason) {
+			return err
+		}
+		return fmt.Errorf("%w (%v)", reason, err)
+	}
+	var server *pgconn.PgError
+	var connect *pgconn.ConnectError
+	if unknown := (*unknownError)(nil); !errors.As(err, &unknown) && (errors.As(err, &server) || errors.As(err, &connect)) {
+		return fmt.Errorf("pgstore: %w", err)
+	}
+	return err
+}
+
+// transaction runs f once. lost says that the connection was lost before the commit.
+func (s *Store) transaction(ctx context.Context, write bool, principal string, f func(inbox.Tx) error) (lost bool, err error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	// Destroys the connection if it is still in a transaction then.
+	defer conn.Release()
+	committing := false
+	defer func() {
+		lost = err != nil && !committing && conn.Conn().IsClosed() && ctx.Err() == nil
+	}()
+	t, err := s.begin(ctx, conn.Conn(), write, principal)
+	if t != nil {
+		defer t.rollback() // also when f panics; does nothing after the end
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := f(t); err != nil {
+		return false, err
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	committing = true
+	return false, t.commit()
+}
+
+const (
+	beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
+	beginRead  = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
+)
+
+// settle makes a session do what the package promises, whatever its database
+// is set to: a commit that is reported is on disk.
+const settle = `SELECT set_config('idle_in_transaction_session_timeout', $1, true),
+	CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', true) END`
+
+// begin opens the transaction, takes the principal's row and reads the time,
+// in one round trip; the row is made if an update finds none.
+func (s *Store) begin(ctx context.Context, conn *pgx.Conn, write bool, principal string) (*tx, error) {
+	t := &tx{store: s, ctx: ctx, conn: conn, write: write, open: true, pending: &pgx.Batch{}}
+	begin, lock := beginRead, ``
+	if write {
+		begin, lock = beginWrite, ` FOR UPDATE`
+	}
+	find := `SELECT id, last_event FROM ` + s.tables.principals + ` WHERE key = $1` + lock
+	if !storable(principal) {
+		principal = "" // nobody's
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(begin)
+	batch.Queue(settle, strconv.FormatInt(idleTime.Milliseconds(), 10))
+	found := false
+	batch.Queue(find, principal).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			found = true
+			if err := rows.Scan(&t.principal, &t.last); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	// A statement of its own: what waits for the row is older than the row's last change.
+	batch.Queue(`SELECT clock_timestamp()`).QueryRow(func(row pgx.Row) error { return row.Scan(column{&t.now}) })
+	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+		return t, err
+	}
+	if write && !found {
+		batch := &pgx.Batch{}
+		batch.Queue(`INSERT INTO `+s.tables.principals+` (key) VALUES ($1) ON CONFLICT DO NOTHING`, principal)
+		batch.Queue(find, principal).QueryRow(func(row pgx.Row) error { return row.Scan(&t.principal, &t.last) })
+		batch.Queue(`SELECT clock_timestamp()`).QueryRow(func(row pgx.Row) error { return row.Scan(column{&t.now}) })
+		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+			return t, err
+		}
+	}
+	if s.now != nil {
+		t.now = s.now().UTC().Truncate(time.Microsecond)
+	}
+	return t, nil
+}
+
+// commit sends what is pending with the commit. The caller's context does not
+// cut it off: its outcome would not be known.
+func (t *tx) commit() error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), endTime)
+	defer cancel()
+	batch := t.pending
+	t.pending = &pgx.Batch{}
+	writes := batch.Len()
+	batch.Queue(`COMMIT`)
+	results := t.conn.SendBatch(ctx, batch)
+	var tag pgconn.CommandTag
+	var err error
+	for range writes + 1 {
+		if tag, err = results.Exec(); err != nil {
+			break
+		}
+	}
+	if closeErr := results.Close(); err == nil {
+		err = closeErr
+	}
+	var server *pgconn.PgError
+	switch {
+	case err == nil && tag.String() == "COMMIT":
+		t.open = false
+		return nil
+	case err == nil: // PostgreSQL answers ROLLBACK to the commit of a failed transaction
+		t.open = false
+		return errAborted
+	case errors.As(err, &server) && server.Severity != "FATAL" && server.Severity != "PANIC":
+		return err // the server goes on and has refused it
+	}
+	if !t.write {
+		return err
+	}
+	return &unknownError{err}
+}
+
+func (t *tx) rollback() {
+	if !t.open || t.conn.IsClosed() {
+		return
+	}
+	t.open = false
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), endTime)
+	defer cancel()
+	// If it fails the connection is not used again, and the server rolls back.
+	_, _ = t.conn.Exec(ctx, `ROLLBACK`)
+}
+
+// refs runs a statement outside of principals' transactions.
+func (s *Store) refs(ctx context.Context, query string, args ...any) (refs []inbox.Ref, err error) {
+	err = s.read(ctx, func(conn *pgxpool.Conn) error {
+		refs = nil
+		rows, err := conn.Query(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var ref inbox.Ref
+			if err := rows.Scan(&ref.Principal, &ref.Call, &ref.Question, column{&ref.Due}); err != nil {
+				return err
+			}
+			refs = append(refs, ref)
+		}
+		return rows.Err()
+	})
+	return refs, err
+}
+
+func (s *Store) read(ctx context.Context, f func(*pgxpool.Conn) error) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	return s.retry(ctx, func() (bool, error) {
+		conn, err := s.pool.Acquire(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer conn.Release()
+		err = f(conn)
+		return err != nil && conn.Conn().IsClosed() && ctx.Err() == nil, err
+	})
+}
