@@ -315,6 +315,7 @@ func TestProfiles(t *testing.T) {
 		"root-additionalProperties": `{"type":"object","additionalProperties":false,"properties":{"v":{"type":"string"}}}`, "no-fields": `{"type":"object","properties":{}}`,
 		"integer": `{"type":"object","properties":{"v":{"type":"integer"}}}`, "number": `{"type":"object","properties":{"v":{"type":"number"}}}`,
 		"array": `{"type":"object","properties":{"v":{"type":"array","items":{"type":"string","enum":["a"]}}}}`, "$ref": `{"type":"object","properties":{"v":{"$ref":"#/$defs/a"}}}`,
+		"url-mode":           `{"mode":"url","message":"Pay.","url":"https://pay.example/"}`,
 		"items-without-type": `{"type":"object","properties":{"v":{"type":"array","items":{"enum":["a"]}}}}`,
 	}
 	for _, p := range lint.Profiles() {

@@ -175,6 +175,9 @@ func (x *lexicon) phrase(ws []string, where place) (string, bool) {
 func (x *lexicon) at(ws []string, i int) (string, int, termKind) {
 	w := ws[i]
 	ascii := isASCII(w)
+	if trimmed := strings.TrimRight(w, "0123456789"); ascii && len(trimmed) >= 5 && !x.firsts[w] {
+		w = trimmed // password2
+	}
 	longest := min(x.longest, len(ws)-i)
 	if !x.firsts[w] && (ascii || !x.firsts[withoutParticle(w)]) {
 		longest = 0

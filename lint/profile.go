@@ -30,10 +30,10 @@ var readProfiles = sync.OnceValue(func() []Profile {
 })
 
 // Profiles lists what is known about clients. Clients change: each entry says
-// when it was seen, and where. The slice is the caller's own.
+// when it was seen, and where. What is known to be repaired is left out. The slice is the caller's own.
 func Profiles() []Profile { return slices.Clone(readProfiles()) }
 
-// shapes finds the shapes in a schema that some client has trouble with, and
+// shapesOf finds the shapes in a schema that some client has trouble with, and
 // where each stands first.
 func shapesOf(ptr string, schema *node) map[string]spot {
 	out := map[string]spot{}
@@ -78,8 +78,10 @@ type spot struct {
 	off int
 }
 
-func (l *linter) profiles(ptr string, schema *node) {
-	found := shapesOf(ptr, schema)
+func (l *linter) profiles(found map[string]spot) {
+	if l.opts.NoProfiles {
+		return
+	}
 	for _, p := range readProfiles() {
 		for _, shape := range p.Shapes {
 			where, ok := found[shape]

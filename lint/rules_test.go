@@ -43,6 +43,7 @@ var ruleCases = []ruleCase{
 	{"secret-in-form", form1(`"v":{"type":"string","default":"ghp_0123456789abcdef"}`), form1(`"v":{"type":"string","default":"ghp_"}`)},
 	{"secret-in-form", form1(`"v":{"type":"string","description":"Starts with sk-"}`), form1(`"v":{"type":"string","description":"A language such as sk-SK"}`)},
 	{"secret-in-form", form1(`"v":{"type":"string","format":"password"}`), form1(`"v":{"type":"string","format":"email","title":"Where to send the password"}`)},
+	{"secret-in-form", form1(`"password2":{"type":"string"}`), form1(`"passwords2go":{"type":"string"}`)},
 	{"secret-in-form", form1(`"pin":{"type":"integer"}`), form1(`"token":{"type":"integer"}`)},
 	{"secret-out-of-band-clipboard", `{"message":"Copy the token to the clipboard, then accept.","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}}}}`,
 		`{"message":"Copy the summary to the clipboard, then accept.","requestedSchema":{"type":"object","properties":{"ok":{"type":"boolean"}}}}`},

@@ -57,9 +57,7 @@ func (l *linter) schema(ptr string, n, message *node) {
 			l.add("secret-in-form", strings.TrimSuffix(ptr, "/requestedSchema")+"/message", message.off, fmt.Sprintf("the message asks for a secret (%s)", w))
 		}
 	}
-	if !l.opts.NoProfiles {
-		l.profiles(ptr, n)
-	}
+	l.profiles(shapesOf(ptr, n))
 }
 
 // takesText is true for a schema with a field that a person types into.

@@ -11,6 +11,7 @@ func (l *linter) urlParams(ptr string, n *node) {
 	if m := n.get("message"); m.is(stringNode) {
 		l.words(at(ptr, "message"), m, "the message")
 	}
+	l.profiles(map[string]spot{"url-mode": {ptr, n.off}})
 	u := n.get("url")
 	if u.text() == "" {
 		off := n.off
