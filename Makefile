@@ -10,7 +10,7 @@ NPM_CI := npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglev
 TSC := tools/node/node_modules/@typescript/typescript-linux-x64/lib/tsc
 TEST := go test -race -shuffle=on -timeout 5m
 FUZZTIME ?= 30s
-MODULES := . interop tools
+MODULES := . interop bench tools
 
 # The database of known vulnerabilities, as a Go module: a later one is found
 # with `go list -m golang.org/x/vulndb@latest`.
@@ -46,7 +46,7 @@ demo: build interop/node/node_modules/.stamp ## Start Parley beside the protocol
 ## Testing
 
 .PHONY: test
-test: test-root test-interop test-tools ## Run all tests with the race detector
+test: test-root test-interop test-bench test-tools ## Run all tests with the race detector
 	@echo "make test: all tests passed"
 
 .PHONY: test-root
@@ -57,6 +57,10 @@ test-root: ## Test the module itself
 test-interop: deps ## Test against strangers: a browser, Node.js, other people's servers
 	cd interop && $(TEST) ./...
 
+.PHONY: test-bench
+test-bench: ## Hold forms against another validator of JSON Schema
+	cd bench && $(TEST) ./...
+
 .PHONY: test-tools
 test-tools: ## Test the tools of this repository
 	cd tools && go test -shuffle=on ./...
@@ -66,10 +70,15 @@ screenshots: deps ## Take the documentation's pictures again from the demo
 	cd interop && go test -count 1 -run '^TestScreenshots$$' ./e2e -shots "$(CURDIR)/docs/images"
 
 .PHONY: proof
-proof: deps deps-services ## Run all tests, each fuzz target for FUZZTIME, each benchmark once
+proof: deps deps-services bench/node/node_modules/.stamp ## Run all tests, each fuzz target for FUZZTIME, each benchmark once
 	$(MAKE) test
 	scripts/fuzz.sh $(FUZZTIME)
 	go test -run '^$$' -bench . -benchtime 1x ./...
+	cd bench && go run ./forms -smoke && go run ./kit -smoke
+
+.PHONY: bench
+bench: bench/node/node_modules/.stamp ## Measure against peers and rewrite the tables of docs/benchmarks.md
+	cd bench && go run ./forms -write && go run ./kit -write
 
 ## Checking
 
