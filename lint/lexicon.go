@@ -14,13 +14,15 @@ func set(text string) map[string]bool {
 	return m
 }
 
-// newLexicon reads terms, a comma between them. They are in the form that
-// fold gives.
+// newLexicon reads terms, a comma between them, in the form that fold gives. A
+// term that is in two lists is of the first one's kind.
 func newLexicon(last, first, gen, whole, suffixes, cjk string) *lexicon {
 	x := &lexicon{terms: map[string]termKind{}, firsts: map[string]bool{}}
-	for kind, list := range map[termKind]string{headLast: last, headFirst: first, genitive: gen, alone: whole} {
+	for i, list := range [...]string{last, first, gen, whole} {
 		for _, t := range terms(list) {
-			x.terms[t] = kind
+			if x.terms[t] == 0 {
+				x.terms[t] = headLast + termKind(i)
+			}
 			first, _, _ := strings.Cut(t, " ")
 			x.firsts[first] = true
 			x.longest = max(x.longest, strings.Count(t, " ")+1)
@@ -90,8 +92,6 @@ var secrets = newLexicon(
 	`密码, 密碼, 口令, api密钥, api密鑰, api金鑰, apikey, 密钥, 密鑰, 秘钥, 私钥, 私鑰, 访问令牌, 訪問令牌, 令牌, 访问密钥, token令牌, 银行卡号, 信用卡号, 信用卡號, 卡号, 信用卡信息, 安全码, 安全碼, 验证码, 驗證碼, 校验码, 动态码, 动态口令, 助记词, 助記詞, 恢复短语, 恢复词, 种子短语, 凭据, 凭证, 登录凭证, 登录信息, pin码, 安全代码, 恢复代码, 授权码, 许可证密钥, 门禁密码, 门禁码, 开门码, 解锁码, 解鎖碼, 一次性代码, 安全问题答案, cvv, cvc, token, 访问token,
 	パスワード, パスフレーズ, パスコード, 暗証番号, apiキー, アクセストークン, トークン, 秘密鍵, シークレットキー, シークレット, アクセスキー, ライセンスキー, 暗号鍵, 暗号化キー, カード番号, クレジットカード番号, クレジットカード情報, クレジットカード, セキュリティコード, 認証コード, 認証番号, 確認コード, ワンタイムコード, リカバリーフレーズ, シードフレーズ, 復元フレーズ, 復元用の単語, リカバリーワード, リカバリーコード, 復旧コード, バックアップコード, 認証情報, ログイン情報, 資格情報, pinコード, pin, 秘密の質問の答え, 合言葉, ニーモニック, 解錠コード, セッションcookie, クライアントシークレット`,
 )
-
-func init() { secrets.composed = true }
 
 // identifiers name a person; they grant nothing by themselves.
 var identifiers = newLexicon(

@@ -12,7 +12,6 @@ type lexicon struct {
 	longest  int                 // words of the longest term
 	suffixes []string            // ends of compound words
 	cjk      []string            // terms of scripts without spaces, the longest first
-	composed bool                // codes by what they are for, too
 }
 
 type termKind uint8
@@ -39,7 +38,7 @@ func (x *lexicon) find(text string, where place) (string, bool) {
 				return w, true
 			}
 		}
-		if x.composed {
+		if x == secrets {
 			if w, ok := composed(sentence, where); ok {
 				return w, true
 			}
@@ -150,19 +149,14 @@ func (x *lexicon) phrase(ws []string, where place) (string, bool) {
 		// Words far away belong to something else, and looking at all of them
 		// for each term would be work without bound.
 		before, after := ws[max(0, i-maxPhrase):i], ws[i+n:min(len(ws), i+n+maxPhrase)]
-		if kind != headFirst || where == inLabel {
-			// Whatever stands before, a negation or an action takes it back.
-			if where != inLabel && anyOf(before, subordinators) {
-				return "", false
-			}
-			if anyOf(before, negations) || anyOf(before, actions) {
-				return "", false
-			}
-		}
-		if where != inLabel && anyOf(before, subordinators) {
+		// A negation or an action before it takes the phrase back: "no password",
+		// "reset password". So does what only tells when: "if a password ...".
+		if anyOf(before, negations) ||
+			anyOf(before, actions) && (kind != headFirst || where == inLabel) ||
+			anyOf(before, subordinators) && where != inLabel {
 			return "", false
 		}
-		if anyOf(before, negations) || weakBefore(term, before) || len(after) > 1 && anyOf(after[:2], weakAfter[term]) || cardTerms.MatchString(term) && (anyOf(before, loyalty) || anyOf(after, loyalty)) || !x.follows(kind, after, where) || !leads(kind, before, after, where) {
+		if harmless(term, before, after) || !x.follows(kind, after, where) || !leads(kind, before, after, where) {
 			i += n - 1
 			continue
 		}
@@ -277,12 +271,13 @@ func leads(kind termKind, before, after []string, where place) bool {
 	return true
 }
 
-// weakBefore are words that make a common term mean something else.
-func weakBefore(term string, before []string) bool {
-	if len(before) == 0 {
-		return false
+// harmless is true for a common term that its neighbours make mean something
+// else: a map pin, a loyalty card number, le secret de fabrication.
+func harmless(term string, before, after []string) bool {
+	if len(before) > 0 && weak[term][before[len(before)-1]] || len(after) > 1 && anyOf(after[:2], weakAfter[term]) {
+		return true
 	}
-	return weak[term] != nil && weak[term][before[len(before)-1]]
+	return cardTerms.MatchString(term) && (anyOf(before, loyalty) || anyOf(after, loyalty))
 }
 
 func anyOf(ws []string, set map[string]bool) bool {
