@@ -140,6 +140,8 @@ type Call struct {
 	Result  json.RawMessage // the raw result or error object, as it came
 	IsError bool            // Result is a JSON-RPC error object
 
+	Removed bool // its retention has passed: arguments, result and the like are gone
+
 	Replaces       CallID // the call that this one runs again
 	ReplacedBy     CallID
 	IdempotencyKey string // the same for every send of this call

@@ -119,12 +119,9 @@ func (in *Inbox) with(ctx context.Context, claim *Claim, op string, states []Cal
 // claimed returns the call if the claim still holds. A lease whose time has
 // passed still holds while nobody has acted on it: the fence decides, not the clock.
 func (w *work) claimed(claim *Claim) (*callRecord, error) {
-	c, err := w.call(claim.Call)
+	c, err := w.lookUp(claim)
 	if err != nil {
 		return nil, err
-	}
-	if c.Fence != claim.fence {
-		return nil, ErrFenced
 	}
 	if c.Owner == claim.owner && (c.State == Claimed || c.State == Sent) {
 		return c, nil
@@ -136,6 +133,16 @@ func (w *work) claimed(claim *Claim) (*callRecord, error) {
 		return nil, ErrExpired
 	}
 	return nil, ErrFenced
+}
+
+// lookUp returns the call of a claim if nobody claimed it since. One that was
+// erased is as lost as one that another machine has.
+func (w *work) lookUp(claim *Claim) (*callRecord, error) {
+	c, err := w.call(claim.Call)
+	if errors.Is(err, ErrNotFound) || err == nil && c.Fence != claim.fence {
+		return nil, ErrFenced
+	}
+	return c, err
 }
 
 var (
@@ -329,12 +336,9 @@ func (w *work) lose(c *callRecord, reason, detail string) error {
 
 // uncertain returns the call if it is uncertain since this claim.
 func (w *work) uncertain(claim *Claim, op string) (*callRecord, error) {
-	c, err := w.call(claim.Call)
+	c, err := w.lookUp(claim)
 	if err != nil {
 		return nil, err
-	}
-	if c.Fence != claim.fence {
-		return nil, ErrFenced
 	}
 	if c.State != Uncertain {
 		return nil, &StateError{Call: c.ID, State: c.State, Op: op}

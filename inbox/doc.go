@@ -145,6 +145,19 @@
 // A newer version works on the same store. What it wrote into a row and this
 // version does not know stays there when this version stores the row again.
 //
+// # How long things are kept
+//
+// [Options.Retention] after a call has ended, [Inbox.Sweep] removes what it
+// contained: arguments, result, request state, and of its questions what was
+// asked, answered and suggested. The rows stay, with Removed set, as the record
+// of who called which tool when and how it ended. What has not ended keeps its
+// content; uncertain calls do until their person decides. [Inbox.Erase] removes
+// a person altogether, rows included.
+//
+// Removing is up to the store's own housekeeping on its disk: SQLite and
+// PostgreSQL overwrite freed space when they need it, and backups keep what
+// they hold. What is left there is sealed.
+//
 // # Privacy
 //
 // Every transaction is bound to one principal, so another person's row is

@@ -7,7 +7,6 @@ import (
 	"log"
 
 	"github.com/parley-mcp/parley/inbox"
-	"github.com/parley-mcp/parley/internal/seal"
 	"github.com/parley-mcp/parley/store/memstore"
 )
 
@@ -19,7 +18,7 @@ func Example() {
 			log.Fatal(err)
 		}
 	}
-	in := inbox.New(memstore.New(nil), seal.NewRing(), nil)
+	in := inbox.New(memstore.New(nil), inbox.NewKeys(), nil)
 	ann := inbox.Principal{Issuer: "https://id.example", Subject: "ann"}
 
 	// The person composes a call.

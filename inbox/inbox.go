@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"net/url"
 	"time"
-
-	"github.com/parley-mcp/parley/internal/seal"
 )
 
 // Options of an [Inbox]; zero fields are the defaults.
@@ -25,6 +23,7 @@ type Options struct {
 	QuestionTime time.Duration // a parked question without expiresAt; default 7 days
 	HeldTime     time.Duration // a held question without expiresAt; default 1 hour
 	BlockedTime  time.Duration // a blocked call; default 7 days
+	Retention    time.Duration // of what an ended call contained; default 30 days
 
 	OpenQuestions      int // per server and person; default 20
 	QuestionsPerMinute int // per server and person; default 10
@@ -44,7 +43,7 @@ const (
 // safe for concurrent use, and any number of them may work on one store.
 type Inbox struct {
 	store    Store
-	ring     *seal.Ring
+	keys     *Keys
 	notifier Notifier
 	options  Options
 	machine  string // prefix of owner
@@ -52,10 +51,10 @@ type Inbox struct {
 	log      *slog.Logger
 }
 
-// New returns an inbox over store. The ring seals what people, servers and
-// models wrote; every machine on the store needs the same keys.
-func New(store Store, ring *seal.Ring, options *Options) *Inbox {
-	in := &Inbox{store: store, ring: ring}
+// New returns an inbox over store. The keys seal what people, servers and
+// models wrote: [OpenKeys] for one machine, [ReadKeys] for several.
+func New(store Store, keys *Keys, options *Options) *Inbox {
+	in := &Inbox{store: store, keys: keys}
 	if options != nil {
 		in.options = *options
 	}
@@ -68,6 +67,7 @@ func New(store Store, ring *seal.Ring, options *Options) *Inbox {
 	orTime(&o.QuestionTime, 7*24*time.Hour)
 	orTime(&o.HeldTime, time.Hour)
 	orTime(&o.BlockedTime, 7*24*time.Hour)
+	orTime(&o.Retention, 30*24*time.Hour)
 	orInt(&o.OpenQuestions, 20)
 	orInt(&o.QuestionsPerMinute, 10)
 	orInt(&o.Rounds, 25)

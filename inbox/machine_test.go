@@ -16,7 +16,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-mcp/parley/inbox"
-	"github.com/parley-mcp/parley/internal/seal"
 	"github.com/parley-mcp/parley/store/memstore"
 )
 
@@ -46,23 +45,12 @@ func TestStateMachine(t *testing.T) {
 		}
 		t.Repeat(actions)
 	})
-	if t.Failed() || testing.Short() {
-		return
-	}
-	// A machine that never gets anywhere proves nothing.
+	// How far chance got; that every arrow can be reached is TestExplore's business.
 	for kind, arrows := range map[string][]inbox.Arrow{"call": inbox.CallArrows(), "question": inbox.QuestionArrows()} {
-		total := 0
 		for _, a := range arrows {
-			if a.Later || a.From == string(inbox.CallNew) {
-				continue
-			}
-			total++
-			if !reached[kind][[2]string{a.From, a.To}] {
+			if !a.Later && a.From != string(inbox.CallNew) && !reached[kind][[2]string{a.From, a.To}] {
 				t.Logf("%s: %s -> %s was not reached in this run", kind, a.From, a.To)
 			}
-		}
-		if got := len(reached[kind]); got*2 < total {
-			t.Errorf("%s: only %d of %d arrows were reached", kind, got, total)
 		}
 	}
 }
@@ -76,7 +64,7 @@ type machine struct {
 	ctx      context.Context
 	now      time.Time
 	store    *memstore.Store
-	ring     *seal.Ring
+	keys     *inbox.Keys
 	machines []*inbox.Inbox
 	ann      inbox.Principal
 	claims   []claimed // every claim there ever was
@@ -92,7 +80,7 @@ type machine struct {
 
 func newMachine(reached map[string]map[[2]string]bool) *machine {
 	m := &machine{
-		ctx: context.Background(), now: time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC), ring: seal.NewRing(),
+		ctx: context.Background(), now: time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC), keys: inbox.NewKeys(),
 		machines: make([]*inbox.Inbox, 2), ann: inbox.Principal{Issuer: "i", Subject: "ann"}, reached: reached,
 		calls: map[inbox.CallID]*inbox.Call{}, questions: map[inbox.QuestionID]*inbox.Question{},
 		final: map[inbox.QuestionID]*inbox.Answer{},
@@ -104,7 +92,7 @@ func newMachine(reached map[string]map[[2]string]bool) *machine {
 }
 
 func (m *machine) restart(i int) {
-	m.machines[i] = inbox.New(m.store, m.ring, &inbox.Options{
+	m.machines[i] = inbox.New(m.store, m.keys, &inbox.Options{
 		Owner: fmt.Sprint("machine", i), Rounds: 4, OpenQuestions: 5, QuestionsPerMinute: 8, Events: 1 << 30,
 	})
 }
@@ -546,6 +534,13 @@ func (m *machine) checkCall(t *rapid.T, c *inbox.Call) (changes int64) {
 		}
 		return 1
 	}
+	if c.Removed && !old.Removed {
+		kept := cmpopts.IgnoreFields(inbox.Call{}, "Removed", "Detail", "Endpoint", "Fingerprint", "Arguments", "RequestState", "Result", "IdempotencyKey")
+		if m.op != "sweep" || !old.State.Ended() || m.now.Sub(old.Ended) < 30*24*time.Hour || !cmp.Equal(old, c, kept) {
+			t.Fatalf("%s removed the content of a call that ended at %v:\n%s", m.op, old.Ended, cmp.Diff(old, c, kept))
+		}
+		return 0
+	}
 	m.arrow(t, "call", inbox.CallArrows(), string(old.State), string(c.State))
 	if cmp.Equal(old, c, lease) {
 		return 0
@@ -585,12 +580,18 @@ func (m *machine) checkQuestion(t *rapid.T, q *inbox.Question) (changes int64) {
 	switch {
 	case (q.Answer != nil) != (q.State == inbox.Accepted || q.State == inbox.Declined || q.State == inbox.Cancelled):
 		t.Fatalf("%s: %s with the answer %+v", m.op, q.State, q.Answer)
-	case q.Answer != nil && (q.Answer.Content != nil) != (q.State == inbox.Accepted && q.Mode == inbox.Form):
+	case q.Answer != nil && !q.Removed && (q.Answer.Content != nil) != (q.State == inbox.Accepted && q.Mode == inbox.Form):
 		t.Fatalf("%s: %s in %s mode with content %s", m.op, q.State, q.Mode, q.Answer.Content)
 	case q.State.Closed() != (q.ClosedBy != "") || q.State.Closed() != !q.Closed.IsZero():
 		t.Fatalf("%s: %s, closed by %q at %v", m.op, q.State, q.ClosedBy, q.Closed)
 	case q.State == inbox.Opened && q.Mode != inbox.URL:
 		t.Fatalf("%s: a form is opened", m.op)
+	}
+	if q.Removed {
+		if !c.Removed || len(q.Params) > 0 || q.Answer != nil && q.Answer.Content != nil {
+			t.Fatalf("%s removed the content of a question by half: %+v", m.op, q)
+		}
+		return 0
 	}
 	if final := m.final[q.ID]; final != nil && !cmp.Equal(final, q.Answer) {
 		again := q.Mode == inbox.URL && q.Asked > old.Asked && (m.op == "park" || m.op == "late reply")

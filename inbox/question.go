@@ -103,6 +103,7 @@ type Question struct {
 	Delivery  Delivery        // of a held question
 	Suggested json.RawMessage // content of an earlier answer, filled in and marked as such; never sent by itself
 	Note      string          // why it is here again, one plain sentence
+	Removed   bool            // the retention of its call has passed: what was asked and answered is gone
 
 	Version   int64
 	Created   time.Time

@@ -56,6 +56,8 @@ type callDetail struct {
 	Deadline     micros `json:"deadline,omitempty"`
 	ExpiresAt    micros `json:"expires_at,omitempty"`
 	IsError      bool   `json:"is_error,omitempty"`
+	Removed      bool   `json:"removed,omitempty"`
+	Ended        micros `json:"ended,omitempty"` // of a call whose content was removed; before that it is in the row
 	Replaces     CallID `json:"replaces,omitempty"`
 	ReplacedBy   CallID `json:"replaced_by,omitempty"`
 }
@@ -87,6 +89,7 @@ type questionDetail struct {
 	At        micros   `json:"at,omitempty"`
 	Via       string   `json:"via,omitempty"`
 	Assurance string   `json:"assurance,omitempty"`
+	Removed   bool     `json:"removed,omitempty"`
 }
 
 type questionContent struct {
@@ -131,7 +134,7 @@ func (w *work) openCall(row *CallRow) (*callRecord, error) {
 	if err := json.Unmarshal(row.Detail, &detail); err != nil {
 		return nil, fmt.Errorf("inbox: call %s: its row is damaged", row.ID)
 	}
-	plain, err := w.in.ring.Open(callPurpose, []string{w.key, string(row.ID)}, row.Content)
+	plain, err := w.in.keys.Open(callPurpose, []string{w.key, string(row.ID)}, row.Content)
 	if err != nil {
 		return nil, fmt.Errorf("inbox: call %s: %w", row.ID, err)
 	}
@@ -142,6 +145,10 @@ func (w *work) openCall(row *CallRow) (*callRecord, error) {
 	more, within, err := w.unknown(row.Detail, plain, detail, content)
 	if err != nil {
 		return nil, fmt.Errorf("inbox: call %s: %w", row.ID, err)
+	}
+	ended := row.Ended
+	if detail.Removed {
+		ended = detail.Ended.time()
 	}
 	return &callRecord{
 		Call: Call{
@@ -155,8 +162,8 @@ func (w *work) openCall(row *CallRow) (*callRecord, error) {
 			Sends: detail.Sends, Resends: detail.Resends, Delivered: detail.Delivered,
 			RoundSends: detail.RoundSends, MarkedBefore: detail.MarkedBefore, StopWanted: detail.StopWanted,
 			NotBefore: row.NotBefore, Deadline: detail.Deadline.time(), ExpiresAt: detail.ExpiresAt.time(),
-			Created: row.Created, Updated: row.Updated, Ended: row.Ended,
-			Result: content.Result, IsError: detail.IsError,
+			Created: row.Created, Updated: row.Updated, Ended: ended,
+			Result: content.Result, IsError: detail.IsError, Removed: detail.Removed,
 			Replaces: detail.Replaces, ReplacedBy: detail.ReplacedBy, IdempotencyKey: content.IdempotencyKey,
 		},
 		rounds: detail.Rounds, agains: detail.Agains,
@@ -165,6 +172,10 @@ func (w *work) openCall(row *CallRow) (*callRecord, error) {
 }
 
 func (w *work) callRow(c *callRecord) (*CallRow, error) {
+	ended, removed := c.Ended, micros(0)
+	if c.Removed { // a store lists it no more as one whose content is to be removed
+		ended, removed = time.Time{}, toMicros(c.Ended)
+	}
 	detail, err := c.more.with(callDetail{
 		Actor: c.Actor, Surface: c.Origin.Surface, Era: c.Era, Method: c.Method, Reason: c.Reason,
 		Held: c.Held, Round: c.Round, Rounds: c.rounds, Agains: c.agains,
@@ -172,7 +183,7 @@ func (w *work) callRow(c *callRecord) (*CallRow, error) {
 		Sends: c.Sends, Resends: c.Resends, Delivered: c.Delivered, RoundSends: c.RoundSends,
 		MarkedBefore: c.MarkedBefore, StopWanted: c.StopWanted,
 		Deadline: toMicros(c.Deadline), ExpiresAt: toMicros(c.ExpiresAt),
-		IsError: c.IsError, Replaces: c.Replaces, ReplacedBy: c.ReplacedBy,
+		IsError: c.IsError, Removed: c.Removed, Ended: removed, Replaces: c.Replaces, ReplacedBy: c.ReplacedBy,
 	})
 	if err != nil {
 		return nil, err
@@ -186,12 +197,12 @@ func (w *work) callRow(c *callRecord) (*CallRow, error) {
 		return nil, err
 	}
 	if c.sealed == nil || !bytes.Equal(plain, c.plain) {
-		c.sealed, c.plain = w.in.ring.Seal(callPurpose, []string{w.key, string(c.ID)}, plain), plain
+		c.sealed, c.plain = w.in.keys.Seal(callPurpose, []string{w.key, string(c.ID)}, plain), plain
 	}
 	return &CallRow{
 		ID: c.ID, Seq: c.Seq, Conversation: c.Conversation, Server: c.Server, State: c.State,
 		Version: c.Version, Owner: c.Owner, Due: c.due(), NotBefore: c.NotBefore,
-		Created: c.Created, Updated: c.Updated, Ended: c.Ended,
+		Created: c.Created, Updated: c.Updated, Ended: ended,
 		Detail: detail, Content: c.sealed,
 	}, nil
 }
@@ -214,7 +225,7 @@ func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
 	if err := json.Unmarshal(row.Detail, &detail); err != nil {
 		return nil, fmt.Errorf("inbox: question %s: its row is damaged", row.ID)
 	}
-	plain, err := w.in.ring.Open(questionPurpose, []string{w.key, string(row.ID)}, row.Content)
+	plain, err := w.in.keys.Open(questionPurpose, []string{w.key, string(row.ID)}, row.Content)
 	if err != nil {
 		return nil, fmt.Errorf("inbox: question %s: %w", row.ID, err)
 	}
@@ -233,7 +244,7 @@ func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
 			Key: content.Key, Digest: content.Digest, Mode: detail.Mode, Message: content.Message,
 			Params: content.Params, URL: content.URL, Round: detail.Round, Position: detail.Position,
 			Asked: detail.Asked, Held: detail.Held, State: row.State, ClosedBy: detail.ClosedBy, Delivery: detail.Delivery,
-			Suggested: content.Suggested, Note: content.Note, Version: row.Version,
+			Suggested: content.Suggested, Note: content.Note, Removed: detail.Removed, Version: row.Version,
 			Created: row.Created, ExpiresAt: detail.ExpiresAt.time(), Closed: row.Closed,
 		},
 		sealed: row.Content, plain: plain, more: more, within: within,
@@ -251,6 +262,7 @@ func (w *work) questionRow(q *questionRecord) (*QuestionRow, error) {
 	d := questionDetail{
 		Mode: q.Mode, Round: q.Round, Position: q.Position, Asked: q.Asked,
 		Held: q.Held, ClosedBy: q.ClosedBy, Delivery: q.Delivery, ExpiresAt: toMicros(q.ExpiresAt),
+		Removed: q.Removed,
 	}
 	s := questionContent{
 		Key: q.Key, Digest: q.Digest, Message: q.Message, Params: q.Params, URL: q.URL,
@@ -269,7 +281,7 @@ func (w *work) questionRow(q *questionRecord) (*QuestionRow, error) {
 		return nil, err
 	}
 	if q.sealed == nil || !bytes.Equal(plain, q.plain) {
-		q.sealed, q.plain = w.in.ring.Seal(questionPurpose, []string{w.key, string(q.ID)}, plain), plain
+		q.sealed, q.plain = w.in.keys.Seal(questionPurpose, []string{w.key, string(q.ID)}, plain), plain
 	}
 	row := &QuestionRow{
 		ID: q.ID, Seq: q.Seq, Call: q.Call, Conversation: q.Conversation, Server: q.Server,

@@ -144,6 +144,9 @@ func (in *Inbox) RunAgain(ctx context.Context, p Principal, id CallID) (*Call, e
 		if !old.State.Ended() && old.State != Blocked {
 			return &StateError{Call: id, State: old.State, Op: "run again"}
 		}
+		if old.Removed {
+			return &StateError{Call: id, State: old.State, Op: "to run again what is no longer kept"}
+		}
 		if old.State == Blocked {
 			if err := w.moveCall(old, Stopped, ReasonRunAgain, "It was started again from the top."); err != nil {
 				return err

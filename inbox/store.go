@@ -48,9 +48,9 @@ type Store interface {
 	// their ids and beginning after the given one.
 	Find(ctx context.Context, server string, state CallState, after CallID, limit int) ([]Ref, error)
 
-	// Ended lists calls that ended before the given time, in the order of
+	// Ended lists calls that ended at least age ago, in the order of
 	// (Ended, id), beginning after the given one. In its answers Due is Ended.
-	Ended(ctx context.Context, before time.Time, after Ref, limit int) ([]Ref, error)
+	Ended(ctx context.Context, age time.Duration, after Ref, limit int) ([]Ref, error)
 
 	Close() error
 }

@@ -7,33 +7,19 @@ import (
 	"time"
 )
 
-// Sweep does what time has made due: it expires questions and calls, and ends
-// leases that nobody renewed. Any machine may run it at any time. It returns
-// when the next row becomes due, or a call that waits becomes ready; zero if
-// nothing is planned. A row that fails does not keep it from the others.
+// Sweep does what time has made due: it expires questions and calls, ends
+// leases that nobody renewed, and removes the content of calls that ended
+// longer than Options.Retention ago. Any machine may run it at any time. It
+// returns when the next row becomes due, or a call that waits becomes ready;
+// zero if nothing is planned (retention is not: look every few minutes anyway).
+// A row that fails does not keep it from the others.
 func (in *Inbox) Sweep(ctx context.Context) (next time.Time, err error) {
-	const batch = 100
-	var faults []error
-	for after := (Ref{}); ; {
-		refs, err := in.store.Due(ctx, after, batch)
-		if err != nil {
-			return time.Time{}, errors.Join(append(faults, err)...)
-		}
-		for _, ref := range refs {
-			if err := in.sweep(ctx, ref); err != nil && !errors.Is(err, ErrNotFound) {
-				faults = append(faults, err)
-			}
-			after = ref
-		}
-		if len(refs) < batch {
-			break
-		}
-		if err := ctx.Err(); err != nil {
-			return time.Time{}, errors.Join(append(faults, err)...)
-		}
-	}
+	faults := errors.Join(
+		batches(ctx, func(after Ref, limit int) ([]Ref, error) { return in.store.Due(ctx, after, limit) },
+			func(ref Ref) error { return in.sweep(ctx, ref) }),
+		in.removeOld(ctx))
 	next, err = in.store.NextDue(ctx)
-	return next, errors.Join(append(faults, err)...)
+	return next, errors.Join(faults, err)
 }
 
 func (in *Inbox) sweep(ctx context.Context, ref Ref) error {

@@ -107,15 +107,17 @@ func (w *work) flushCall(c *callRecord) error {
 }
 
 func (w *work) flushQuestion(q *questionRecord) error {
-	seq, err := w.event(QuestionEvent, string(q.ID))
-	if err != nil {
-		return err
+	if q.dirty == seen {
+		seq, err := w.event(QuestionEvent, string(q.ID))
+		if err != nil {
+			return err
+		}
+		if q.Seq == 0 {
+			q.Seq = seq
+		}
+		q.Version++
+		w.hints = append(w.hints, Hint{Principal: w.key, Call: q.Call, Question: q.ID})
 	}
-	if q.Seq == 0 {
-		q.Seq = seq
-	}
-	q.Version++
-	w.hints = append(w.hints, Hint{Principal: w.key, Call: q.Call, Question: q.ID})
 	row, err := w.questionRow(q)
 	if err != nil {
 		return err

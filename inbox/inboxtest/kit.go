@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/parley-mcp/parley/inbox"
-	"github.com/parley-mcp/parley/internal/seal"
 )
 
 // Fresh makes an empty database whose stores take the time from now, and
@@ -48,7 +47,7 @@ type kit struct {
 	t     *testing.T
 	ctx   context.Context
 	clock *clock
-	ring  *seal.Ring
+	keys  *inbox.Keys
 	open  func() inbox.Store
 	store inbox.Store
 	in    *inbox.Inbox
@@ -61,7 +60,7 @@ func newKit(t *testing.T, fresh Fresh) *kit {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a store that hangs fails
 	t.Cleanup(cancel)
 	k := &kit{
-		t: t, ctx: ctx, clock: newClock(), ring: seal.NewRing(),
+		t: t, ctx: ctx, clock: newClock(), keys: inbox.NewKeys(),
 		ann: inbox.Principal{Issuer: "https://id.example", Tenant: "north", Subject: "ann"},
 		bob: inbox.Principal{Issuer: "https://id.example", Tenant: "north", Subject: "bob"},
 	}
@@ -88,7 +87,7 @@ func (k *kit) handle() inbox.Store {
 func (k *kit) machine(owner string) *inbox.Inbox { return k.on(k.store, owner) }
 
 func (k *kit) on(store inbox.Store, owner string) *inbox.Inbox {
-	return inbox.New(store, k.ring, &inbox.Options{Owner: owner, Poll: 20 * time.Millisecond})
+	return inbox.New(store, k.keys, &inbox.Options{Owner: owner, Poll: 20 * time.Millisecond})
 }
 
 func (k *kit) compose() *inbox.Call {

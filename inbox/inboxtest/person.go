@@ -531,7 +531,7 @@ func events(k *kit) {
 }
 
 func eventsAreTrimmed(k *kit) {
-	k.in = inbox.New(k.store, k.ring, &inbox.Options{Owner: "one", Events: 10})
+	k.in = inbox.New(k.store, k.keys, &inbox.Options{Owner: "one", Events: 10})
 	for range 100 {
 		k.compose()
 	}

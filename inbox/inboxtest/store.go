@@ -21,6 +21,7 @@ func TestStore(t *testing.T, fresh Fresh) {
 		{"time", timeTests},
 		{"crash", crashTests},
 		{"race", raceTests},
+		{"retention", retentionTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

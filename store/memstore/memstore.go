@@ -266,17 +266,17 @@ func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
 }
 
 // Ended implements [inbox.Store].
-func (s *Store) Ended(ctx context.Context, before time.Time, after inbox.Ref, limit int) ([]inbox.Ref, error) {
+func (s *Store) Ended(ctx context.Context, age time.Duration, after inbox.Ref, limit int) ([]inbox.Ref, error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer s.unlock()
-	before = stored(before)
+	end := s.clock().Add(-age)
 	var refs []inbox.Ref
 	for principal, rows := range s.db.principals {
 		for id, c := range rows.calls {
 			ref := inbox.Ref{Principal: principal, Call: id, Due: c.Ended}
-			if !c.Ended.IsZero() && c.Ended.Before(before) && (after.ID() == "" || byTime(ref, after) > 0) {
+			if !c.Ended.IsZero() && !c.Ended.After(end) && (after.ID() == "" || byTime(ref, after) > 0) {
 				refs = append(refs, ref)
 			}
 		}

@@ -1,0 +1,90 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+)
+
+// remove deletes the content of an ended call: arguments, result, request
+// state, and of its questions what was asked and answered. What stays is the
+// record: who called which tool of which server, when, and how it ended. The
+// row is written quietly: that something is old is no news.
+func (w *work) remove(c *callRecord) error {
+	questions, err := w.asked(c.ID)
+	if err != nil {
+		return err
+	}
+	for _, q := range questions {
+		q.Removed, q.within = true, nil
+		q.Key, q.Digest, q.Message, q.Params, q.URL, q.Suggested = "", "", "", nil, "", nil
+		q.Note = "What was asked and answered is no longer kept."
+		if q.Answer != nil {
+			q.Answer.Content = nil
+		}
+		if q.dirty == clean {
+			w.touched = append(w.touched, q)
+			q.dirty = quiet
+		}
+	}
+	c.Removed, c.within = true, nil
+	c.Endpoint, c.Fingerprint, c.Arguments, c.RequestState, c.Result, c.IdempotencyKey = "", "", nil, "", nil, ""
+	c.Detail = "What it contained is no longer kept."
+	w.touchQuietly(c)
+	return nil
+}
+
+// removeOld removes the content of the calls whose retention has passed.
+func (in *Inbox) removeOld(ctx context.Context) error {
+	return batches(ctx, func(after Ref, limit int) ([]Ref, error) {
+		return in.store.Ended(ctx, in.options.Retention, after, limit)
+	}, func(ref Ref) error {
+		return in.update(ctx, ref.Principal, func(w *work) error {
+			c, err := w.call(ref.Call)
+			if err != nil || c.Removed || !c.State.Ended() {
+				return err
+			}
+			return w.remove(c)
+		})
+	})
+}
+
+// batches runs f on every row that list has. A row that fails does not keep it
+// from the others.
+func batches(ctx context.Context, list func(after Ref, limit int) ([]Ref, error), f func(Ref) error) error {
+	const batch = 100
+	var faults []error
+	for after := (Ref{}); ; {
+		refs, err := list(after, batch)
+		if err != nil {
+			return errors.Join(append(faults, err)...)
+		}
+		for _, ref := range refs {
+			if err := f(ref); err != nil && !errors.Is(err, ErrNotFound) {
+				faults = append(faults, err)
+			}
+			after = ref
+		}
+		if len(refs) < batch {
+			return errors.Join(faults...)
+		}
+		if err := ctx.Err(); err != nil {
+			return errors.Join(append(faults, err)...)
+		}
+	}
+}
+
+// Erase removes everything that is stored of a person: calls, questions,
+// answers, events, keys, and that they were ever here. Calls that have not
+// ended are gone too: whatever machine has one loses its claim, sends nothing
+// more of it, closes its connection, and its late reply is dropped; what a
+// server has received it has received. Rows that cannot be read are removed as
+// well. A person who comes back begins anew.
+func (in *Inbox) Erase(ctx context.Context, p Principal) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	return in.update(ctx, p.Key(), func(w *work) error {
+		w.hints = append(w.hints, Hint{Principal: w.key}) // whoever waits for one of them looks
+		return w.tx.Erase()
+	})
+}
