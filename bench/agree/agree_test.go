@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/parley-mcp/parley/bench/corpus"
+	"github.com/parley-mcp/parley/bench/repo"
 	"github.com/parley-mcp/parley/form"
 )
 
@@ -76,7 +76,11 @@ var differences = []difference{
 
 func TestDifferences(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "benchmarks.md"))
+	file, err := repo.Path("docs", "benchmarks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 
+	"github.com/parley-mcp/parley/bench/repo"
 	"github.com/parley-mcp/parley/form"
 )
 
@@ -25,8 +25,10 @@ type Request struct {
 
 // Read gives the form requests, in the order of the file.
 func Read() ([]Request, error) {
-	_, here, _, _ := runtime.Caller(0)
-	file := filepath.Join(filepath.Dir(here), "..", "..", "form", "testdata", "requests.json")
+	file, err := repo.Path("form", "testdata", "requests.json")
+	if err != nil {
+		return nil, err
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -139,10 +141,7 @@ func Illegal(s *form.Schema, legal []byte) ([][]byte, error) {
 	}
 	var answers [][]byte
 	with := func(name, value string) error {
-		changed := make(map[string]json.RawMessage, len(members))
-		for k, v := range members {
-			changed[k] = v
-		}
+		changed := maps.Clone(members)
 		changed[name] = json.RawMessage(value)
 		if value == "" {
 			delete(changed, name)

@@ -44,7 +44,7 @@ type validator struct {
 // open it on those that all the others take too.
 type opener func(samples []sample) (verdicts []bool, open func(samples []sample, kept []int) (*validator, error), err error)
 
-func run(flags report.Flags) error {
+func run(flags report.Flags) (err error) {
 	samples, total, err := readSamples()
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func run(flags report.Flags) error {
 		return err
 	}
 	for _, v := range validators {
-		defer v.close()
+		defer func() { err = errors.Join(err, v.close()) }()
 	}
 	rounds, least := 15, 60*time.Millisecond
 	if flags.Smoke {
@@ -92,7 +92,11 @@ func mostAllocations(samples []sample) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		most = max(most, testing.AllocsPerRun(10, func() { s.Check(one.answer) }))
+		var errs form.Errors
+		most = max(most, testing.AllocsPerRun(10, func() { errs = s.Check(one.answer) }))
+		if errs != nil {
+			return 0, errs
+		}
 	}
 	return int(most), nil
 }

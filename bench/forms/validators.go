@@ -9,15 +9,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
-	google_jsonschema "github.com/google/jsonschema-go/jsonschema"
+	googleschema "github.com/google/jsonschema-go/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/parley-mcp/parley/bench/repo"
 	"github.com/parley-mcp/parley/form"
 )
 
@@ -57,7 +56,7 @@ var santhosh = local("santhosh-tekuri/jsonschema v6.0.3", func(schema []byte) (f
 
 // google/jsonschema-go does not assert formats: it does less.
 var google = local("google/jsonschema-go v0.4.3 (without formats)", func(schema []byte) (func([]byte) error, error) {
-	var s google_jsonschema.Schema
+	var s googleschema.Schema
 	if err := json.Unmarshal(schema, &s); err != nil {
 		return nil, err
 	}
@@ -103,11 +102,13 @@ func (n *node) close() error {
 }
 
 func ajv(samples []sample) ([]bool, func([]sample, []int) (*validator, error), error) {
-	_, here, _, _ := runtime.Caller(0)
+	dir, err := repo.Path("bench", "node")
+	if err != nil {
+		return nil, nil, err
+	}
 	n := &node{process: exec.Command("node", "check.mjs")}
-	n.process.Dir = filepath.Join(filepath.Dir(here), "..", "node")
+	n.process.Dir = dir
 	n.process.Stderr = os.Stderr
-	var err error
 	if n.in, err = n.process.StdinPipe(); err != nil {
 		return nil, nil, err
 	}

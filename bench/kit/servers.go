@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"os"
 	"runtime"
 	"strings"
@@ -58,7 +59,7 @@ func kit() (http.Handler, error) {
 		if err != nil {
 			return booked{}, err
 		}
-		return booked{p.Flight, p.Bags}, nil
+		return booked(p), nil
 	})
 	return elicit.NewHTTPHandler(server, nil), nil
 }
@@ -165,14 +166,13 @@ func serve(role string) error {
 		u.Allocated, u.Live = m.TotalAlloc, m.HeapAlloc
 		_ = json.NewEncoder(w).Encode(u)
 	})
-	if path := os.Getenv("PARLEY_BENCH_PPROF"); path != "" {
-		handlePprof(mux)
-	}
+	// `go tool pprof` can look into a server while it is measured.
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	fmt.Println(listener.Addr())
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin) // the driver is gone
-		server.Close()
+		_ = server.Close()
 	}()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

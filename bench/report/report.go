@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/parley-mcp/parley/bench/repo"
 )
 
 // Flags are those of every benchmark program.
@@ -104,12 +105,14 @@ func Publish(f Flags, section string, intro string, tables ...Table) error {
 	for _, t := range tables {
 		t.Write(&b)
 	}
-	os.Stdout.Write(b.Bytes())
+	fmt.Print(b.String())
 	if !f.Write {
 		return nil
 	}
-	_, here, _, _ := runtime.Caller(0)
-	file := filepath.Join(filepath.Dir(here), "..", "..", "docs", "benchmarks.md")
+	file, err := repo.Path("docs", "benchmarks.md")
+	if err != nil {
+		return err
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
