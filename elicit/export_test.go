@@ -16,3 +16,10 @@ func NewHeartbeat(w http.ResponseWriter) (http.ResponseWriter, func()) {
 
 // SetVisitWait changes how long a modern round waits for a page.
 func (s *Server) SetVisitWait(wait time.Duration) { s.visitWait = wait }
+
+// Len returns how many records the guard holds.
+func (g *MemoryGuard) Len() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.records)
+}

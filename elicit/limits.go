@@ -15,6 +15,7 @@ type Limits struct {
 	RequestState       int // bytes of the sealed state: 64 KiB
 	Answers            int // bytes of the answers of one round: 64 KiB
 	Memos              int // bytes of all memos of a call: 16 KiB
+	Outcome            int // bytes of an outcome that the replay guard keeps: 1 MiB
 }
 
 func (l Limits) withDefaults() Limits {
@@ -30,6 +31,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.RequestState, 64<<10)
 	set(&l.Answers, 64<<10)
 	set(&l.Memos, 16<<10)
+	set(&l.Outcome, 1<<20)
 	return l
 }
 

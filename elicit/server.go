@@ -43,6 +43,12 @@ type Options struct {
 	// arguments all that time.
 	Lifetime time.Duration
 
+	// Replay keeps a record of each request that carries a request state or an
+	// idempotency key, so that none of them runs twice. Without it nothing is
+	// remembered; see the package documentation. One that is durable needs keys
+	// that are, too: what it keeps is sealed. The server does not close it.
+	Replay ReplayGuard
+
 	Limits Limits
 
 	// Logger gets panics, with the id that the client sees, and what looks
@@ -58,14 +64,15 @@ type Server struct {
 	principal func(context.Context, *mcp.RequestExtra) (Principal, error)
 	lifetime  time.Duration
 	visitWait time.Duration
+	replay    ReplayGuard
 	limits    Limits
 	log       *slog.Logger
 	now       func() time.Time
 	meter     meter
 	held      held
-	shared    bool // the key outlives the process
 
 	mu        sync.RWMutex // guards what follows
+	shared    bool         // the key outlives the process
 	ring      *seal.Ring
 	known     map[string]bool // "method name" of what was added
 	templates []*uritemplate.Template
@@ -85,6 +92,7 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 		audience:  options.Audience,
 		principal: options.Principal,
 		lifetime:  options.Lifetime,
+		replay:    options.Replay,
 		limits:    options.Limits.withDefaults(),
 		log:       options.Logger,
 		now:       time.Now,
@@ -110,6 +118,9 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 	if s.shared && strings.TrimSpace(s.audience) == "" {
 		return nil, errors.New("elicit: keys that outlive the process need an audience")
 	}
+	if s.replay != nil && s.replay.Durable() && !s.shared && s.audience == "" {
+		return nil, errors.New("elicit: a durable replay guard needs a keyset, a keys file, or the audience of a program on stdio")
+	}
 	var err error
 	switch {
 	case options.Keyset != nil:
@@ -124,6 +135,9 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 	}
 	server.AddSendingMiddleware(exactSchema)
 	server.AddReceivingMiddleware(mendResults)
+	if s.replay != nil { // around the mending: what is kept is what is sent
+		server.AddReceivingMiddleware(s.guardCalls, s.advertise)
+	}
 	return s, nil
 }
 

@@ -38,7 +38,10 @@ func Serve(ctx context.Context, s *Server, in io.ReadCloser, out io.Writer) erro
 
 // useUserKeys opens the ring in the user's configuration directory.
 func (s *Server) useUserKeys() {
-	if s.shared || s.audience == "" {
+	s.mu.RLock()
+	own := s.shared || s.audience == ""
+	s.mu.RUnlock()
+	if own {
 		return
 	}
 	ring, err := userKeys(s.audience)
@@ -48,7 +51,7 @@ func (s *Server) useUserKeys() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ring = ring
+	s.ring, s.shared = ring, true
 }
 
 func userKeys(audience string) (*seal.Ring, error) {

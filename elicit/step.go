@@ -119,8 +119,10 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 	if in.client != nil {
 		r.request.ClientName, r.request.ClientVersion = in.client.Name, in.client.Version
 	}
+	answers := "" // digest of those that a request state came with
 	if r.revision == rev20260728 {
-		if refused := r.resume(in); refused != nil {
+		var refused *jsonrpc.Error
+		if answers, refused = r.resume(in); refused != nil {
 			return nil, refused
 		}
 	} else {
@@ -142,28 +144,33 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 		r.cont.IdempotencyKey = idempotencyKey(r.cont.Call, r.bound, in.meta)
 	}
 	r.idempotencyKey = r.cont.IdempotencyKey
+	if refused := r.take(ctx, in, answers); refused != nil {
+		return nil, refused
+	}
 	return r, nil
 }
 
-// resume opens the request state of a retry and takes the answers. An answer
-// without a request state is no answer to anything: the call starts afresh.
-func (r *run) resume(in incoming) *jsonrpc.Error {
+// resume opens the request state of a retry, takes the answers and returns
+// their digest. An answer without a request state is no answer to anything: the
+// call starts afresh.
+func (r *run) resume(in incoming) (answers string, refused *jsonrpc.Error) {
 	if in.state == "" {
-		return nil
+		return "", nil
 	}
 	now := r.server.now()
 	cont, why := openState(r.server.keys(), r.bound, in.state, r.server.limits.RequestState, now)
 	if why != "" {
 		r.log.Warn("refused a request state", "reason", why)
-		return errRequestState()
+		return "", errRequestState()
 	}
 	list, refused := responses(in, r.server.limits.Answers)
 	if refused != nil {
-		return refused
+		return "", refused
 	}
+	answers = answersDigest(cont.Pending, list)
 	cont.take(list, now)
 	r.cont = cont
-	return nil
+	return answers, nil
 }
 
 // idempotencyKey derives the key for the handler's writes: from the client's
@@ -171,7 +178,7 @@ func (r *run) resume(in incoming) *jsonrpc.Error {
 // The binding keeps one client's key from meeting another's.
 func idempotencyKey(call string, bound binding, meta mcp.Meta) string {
 	source := "call " + call
-	if key, ok := meta[metaIdempotencyKey].(string); ok && visibleASCII(key) && key != "" && len(key) <= 128 {
+	if key, ok := idempotencyKeyOf(meta[metaIdempotencyKey]); ok {
 		source = "client " + key
 	}
 	parts := [][]byte{[]byte("elicit: idempotency 1"), []byte(source)}
@@ -179,6 +186,12 @@ func idempotencyKey(call string, bound binding, meta mcp.Meta) string {
 		parts = append(parts, []byte(part))
 	}
 	return digest(parts...)
+}
+
+// idempotencyKeyOf reads a client's idempotency key.
+func idempotencyKeyOf(value any) (key string, ok bool) {
+	key, ok = value.(string)
+	return key, ok && visibleASCII(key) && key != "" && len(key) <= 128
 }
 
 func visibleASCII(s string) bool {

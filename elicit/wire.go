@@ -35,6 +35,26 @@ func errRequestState() *jsonrpc.Error {
 	}
 }
 
+// data.reason of requests that a replay guard does not let run.
+const (
+	reasonInProgress = "call_in_progress"
+	reasonUnknown    = "outcome_unknown"
+	reasonKeyReused  = "idempotency_key_reused"
+)
+
+func errRecord(reason, message string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: -32000, Message: message, Data: json.RawMessage(`{"reason":"` + reason + `"}`)}
+}
+
+// errKey refuses an idempotency key.
+func errKey(reason, message string) *jsonrpc.Error {
+	refused := errParams(message)
+	if reason != "" {
+		refused.Data = json.RawMessage(`{"reason":"` + reason + `"}`)
+	}
+	return refused
+}
+
 func errParams(message string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }
