@@ -50,7 +50,7 @@ test: test-root test-interop test-bench test-tools ## Run all tests with the rac
 	@echo "make test: all tests passed"
 
 .PHONY: test-root
-test-root: ## Test the module itself
+test-root: deps-services ## Test the module itself
 	$(TEST) ./...
 
 .PHONY: test-interop

@@ -18,9 +18,7 @@ import (
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/quiet"
-	"github.com/parley-mcp/parley/internal/seal"
 	"github.com/parley-mcp/parley/serve"
-	"github.com/parley-mcp/parley/store/sqlitestore"
 )
 
 // Files in the data directory.
@@ -51,24 +49,24 @@ func runHost(ctx context.Context, env *environment, common hostFlags, servers *h
 	defer release()
 
 	log := newLog(env)
-	ring, err := seal.Open(filepath.Join(common.data, keysFile))
-	if err != nil {
-		return usageError("", "the keys: %w", err)
-	}
 	signIn, err := serve.OpenLocal(filepath.Join(common.data, tokenFile))
 	if err != nil {
 		return usageError("", "the sign-in token: %w", err)
 	}
-	store, err := sqlitestore.Open(filepath.Join(common.data, storeFile), nil)
+	kept, err := openStorage(ctx, &common.storeFlags, common.data, log)
 	if err != nil {
-		return usageError("", "the store: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, kept.Close()) }()
 
-	in := inbox.New(store, ring, &inbox.Options{Owner: "data-directory", Log: log})
-	// Sound only under the directory's lock: no other process owns a lease here.
-	if _, err := in.Recover(ctx); err != nil {
-		return fmt.Errorf("recovering the calls of the last run: %w", err)
+	in := inbox.New(kept.store, kept.ring, &inbox.Options{
+		Owner: kept.owner, Lease: common.lease, Notifier: kept.notifier, Log: log,
+	})
+	if kept.owner != "" {
+		// Sound only under the store's lock: no other process owns a lease here.
+		if _, err := in.Recover(ctx); err != nil {
+			return fmt.Errorf("recovering the calls of the last run: %w", err)
+		}
 	}
 	h, err := host.New(in, servers.Servers, &host.Options{
 		Implementation: &mcp.Implementation{Name: "parley", Title: "Parley", Version: version},

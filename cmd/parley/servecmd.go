@@ -12,8 +12,11 @@ const (
 	defaultData = "./parley-data"
 )
 
-// hostFlags are the flags that demo and serve share.
-type hostFlags struct{ addr, data string }
+// hostFlags are the flags of a host; demo and serve share those of register.
+type hostFlags struct {
+	addr, data string
+	storeFlags // of serve
+}
 
 func (h *hostFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&h.addr, "addr", defaultAddr, "`HOST:PORT` of the page and its API; loopback only with local sign-in")
@@ -36,12 +39,16 @@ The servers file is the object "mcpServers" that other MCP hosts use:
 
 ${VAR} is taken from the environment in env, headers, url and args.
 
+Any number of machines may serve one PostgreSQL: --store postgres://..., and --keys
+with the same file on each; docs/several-machines.md says how.
+
 Examples:
   parley serve --servers mcp.json
   PARLEY_ADDR=127.0.0.1:9000 parley serve --servers mcp.json --data /var/lib/parley`,
 	setup: func(fs *flag.FlagSet) func(context.Context, *environment) error {
 		var common hostFlags
 		common.register(fs)
+		common.storeFlags.register(fs)
 		file := fs.String("servers", "", "`FILE` with the object \"mcpServers\"")
 		return func(ctx context.Context, env *environment) error {
 			if err := noArgs(env); err != nil {

@@ -24,6 +24,9 @@ const (
 	nats     = "nats://127.0.0.1:4222"
 )
 
+// Name is a name for a schema, a channel or a subject that no other test has.
+func Name() string { return "parley_test_" + strings.ToLower(rand.Text()) }
+
 // Postgres returns the URL of the test's own schema, which does not exist yet
 // and is dropped when the test ends.
 func Postgres(t testing.TB) string {
@@ -37,7 +40,7 @@ func Postgres(t testing.TB) string {
 		t.Fatalf("%s is no URL", PostgresVariable)
 	}
 	connect(t, base)
-	schema := "parley_test_" + strings.ToLower(rand.Text())
+	schema := Name()
 	t.Cleanup(func() {
 		conn := connect(t, base)
 		for _, statement := range []string{

@@ -135,6 +135,20 @@ func (s *Store) NextDue(ctx context.Context) (next time.Time, err error) {
 	return next, err
 }
 
+// Ended implements [inbox.Store].
+func (s *Store) Ended(ctx context.Context, age time.Duration, after inbox.Ref, limit int) ([]inbox.Ref, error) {
+	from := pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
+	if after.ID() != "" {
+		from = always(after.Due)
+	}
+	if err := texts(after.ID()); err != nil {
+		return nil, err
+	}
+	return s.refs(ctx, `SELECT p.key, c.id, '', c.ended`+s.callsAndPrincipals()+`
+		WHERE c.ended <= `+atNow+` - $5 * interval '1 microsecond' AND (c.ended, c.id) > ($2, $3) ORDER BY c.ended, c.id LIMIT $4`,
+		s.clock(), from, after.ID(), limit, age.Microseconds())
+}
+
 // Owned implements [inbox.Store].
 func (s *Store) Owned(ctx context.Context, prefix string, after inbox.CallID, limit int) ([]inbox.Ref, error) {
 	if !storable(prefix) {

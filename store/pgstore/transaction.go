@@ -27,6 +27,7 @@ const (
 
 var (
 	errReadOnly = errors.New("pgstore: writing in a view")
+	errVanished = errors.New("pgstore: the principal's row was removed again")
 	errAborted  = errors.New("pgstore: the transaction was rolled back, since a statement in it failed")
 )
 
@@ -91,7 +92,7 @@ func (s *Store) retry(ctx context.Context, try func() (again bool, err error)) e
 func transient(err error) bool {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
-		return pgconn.SafeToRetry(err)
+		return pgconn.SafeToRetry(err) || errors.Is(err, errVanished)
 	}
 	switch e.Code {
 	case "40001", "40P01", // serialisation failure, deadlock
@@ -190,7 +191,13 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, write bool, principal
 	if write && !found {
 		batch := &pgx.Batch{}
 		batch.Queue(`INSERT INTO `+s.tables.principals+` (key) VALUES ($1) ON CONFLICT DO NOTHING`, principal)
-		batch.Queue(find, principal).QueryRow(func(row pgx.Row) error { return row.Scan(&t.principal, &t.last) })
+		batch.Queue(find, principal).QueryRow(func(row pgx.Row) error {
+			err := row.Scan(&t.principal, &t.last)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return errVanished // by an Erase in between
+			}
+			return err
+		})
 		batch.Queue(`SELECT clock_timestamp()`).QueryRow(func(row pgx.Row) error { return row.Scan(column{&t.now}) })
 		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 			return t, err

@@ -305,3 +305,13 @@ func (t *tx) EventBounds() (first, last int64, err error) {
 func (t *tx) TrimEvents(first int64) error {
 	return t.exec(`DELETE FROM `+t.store.tables.events+` WHERE principal = $1 AND seq < $2`, t.principal, first)
 }
+
+func (t *tx) Erase() error {
+	tables := t.store.tables
+	for _, table := range []string{tables.events, tables.keys, tables.questions, tables.calls} {
+		if err := t.exec(`DELETE FROM `+table+` WHERE principal = $1`, t.principal); err != nil {
+			return err
+		}
+	}
+	return t.exec(`DELETE FROM `+tables.principals+` WHERE id = $1`, t.principal)
+}

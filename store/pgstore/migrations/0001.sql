@@ -36,7 +36,7 @@ CREATE INDEX inbox_calls_ready        ON inbox_calls (updated, id) WHERE state =
 CREATE INDEX inbox_calls_later        ON inbox_calls (not_before) WHERE state = 'ready' AND not_before IS NOT NULL;
 CREATE INDEX inbox_calls_due          ON inbox_calls (due, id) WHERE due IS NOT NULL;
 CREATE INDEX inbox_calls_owner        ON inbox_calls (id) WHERE owner <> '';
-CREATE INDEX inbox_calls_ended        ON inbox_calls (ended) WHERE ended IS NOT NULL;
+CREATE INDEX inbox_calls_ended        ON inbox_calls (ended, id) WHERE ended IS NOT NULL;
 
 CREATE TABLE inbox_questions (
 	id           text COLLATE "C" PRIMARY KEY,
