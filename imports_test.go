@@ -23,7 +23,7 @@ var edges = map[string][]string{
 	"store":           {"inbox", "form", "link"},
 	"host":            {"inbox", "form", "link", "vault", "internal/seal", "internal/wiretap", "internal/plain"},
 	"web":             {},
-	"serve":           {"inbox", "host", "policy", "audit", "web", "form", "link", "internal/plain"},
+	"serve":           {"inbox", "host", "policy", "audit", "web", "form", "link", "lint", "internal/plain"},
 	"internal":        {"internal/plain"},
 	"cmd":             nil,                                           // everything
 	"examples":        {"elicit", "host", "inbox", "serve", "store"}, // what users can import: nothing internal

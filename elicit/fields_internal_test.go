@@ -142,6 +142,9 @@ func TestFieldsRefused(t *testing.T) {
 		{"a secret by title", struct {
 			A string `title:"Your API key"`
 		}{}, nil, "URL mode"},
+		{"a secret in another language", struct {
+			A string `json:"zugang" title:"Ihr Passwort"`
+		}{}, nil, "URL mode"},
 		{"nothing to choose", struct {
 			A string `json:"a"`
 		}{}, []AskOption{Choices("a", []string{}, textOption)}, `"a"`},
@@ -167,6 +170,27 @@ func TestFieldsRefused(t *testing.T) {
 				t.Errorf("the error does not say %q: %v", test.field, err)
 			}
 		})
+	}
+}
+
+// TestNoSecret has what only sounds like a secret, and what its author vouches for.
+func TestNoSecret(t *testing.T) {
+	t.Parallel()
+	for name, form := range map[string]any{
+		"a count": struct {
+			A int    `json:"token_count"`
+			B string `json:"page_token"`
+		}{},
+		"a list to choose from": struct {
+			A string `json:"secret" elicit:"options=a:The first|b:The second"`
+		}{},
+		"vouched for": struct {
+			A string `json:"password" elicit:"notsecret"`
+		}{},
+	} {
+		if _, err := newQuestion("k", "m", reflect.TypeOf(form), nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

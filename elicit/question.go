@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/parley-mcp/parley/form"
+	"github.com/parley-mcp/parley/lint"
 )
 
 // Mode is the way a question is put.
@@ -142,8 +143,12 @@ func newQuestion(key, message string, t reflect.Type, options []AskOption) (*que
 	// elicitation, "Security Considerations" S2 and "User Interaction Model": no
 	// passwords, API keys and the like in a form.
 	for _, f := range q.fields {
-		if seen, ok := q.schema.Field(f.name); ok && !f.notSecret && form.LooksSecret(&seen) {
-			return nil, fmt.Errorf("elicit: question %q: field %q asks for a secret, which must not pass a form: ask for it on a page of your own, in URL mode", key, f.name)
+		seen, ok := q.schema.Field(f.name)
+		if !ok || f.notSecret {
+			continue
+		}
+		if words, asks := lint.AsksSecret(&seen); asks {
+			return nil, fmt.Errorf("elicit: question %q: field %q asks for a secret (%s), which must not pass a form: ask for it on a page of your own, in URL mode", key, f.name, words)
 		}
 	}
 	q.digest = digest([]byte(FormMode), []byte(message), q.full)

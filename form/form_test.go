@@ -271,29 +271,6 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// What the real requests ask for as a secret is marked, and nothing else.
-func TestLooksSecretOnRequests(t *testing.T) {
-	t.Parallel()
-	for _, r := range readRequests(t) {
-		if r.Mode != "form" {
-			continue
-		}
-		s, err := Parse(r.Schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		marked := ""
-		for _, f := range s.Fields() {
-			if LooksSecret(&f) {
-				marked += " " + f.Name
-			}
-		}
-		if want := strings.Contains(strings.Join(r.Violations, " "), "secret-in-form"); want != (marked != "") {
-			t.Errorf("%s: marked%s, want any: %t", r.ID, marked, want)
-		}
-	}
-}
-
 // Every request that can be answered at all can be sent untouched or says by
 // name which required fields lack an answer.
 func TestRequestsUntouched(t *testing.T) {

@@ -55,7 +55,8 @@ type ViewField struct {
 	// EmptyAllowed is true where a person may send "" on purpose (Empty).
 	EmptyAllowed bool   `json:"empty_allowed"`
 	Problem      string `json:"problem,omitempty"`
-	// Secret is true when the field seems to ask for a secret: warn.
+	// Secret asks to warn that the field seems to ask for a secret. View never
+	// sets it: that is a judgement of words, which package lint makes.
 	Secret bool `json:"secret"`
 }
 
@@ -145,7 +146,7 @@ func (f *Field) view(v *View) ViewField {
 		MultipleOf: string(f.MultipleOf),
 		MinLength:  f.MinLength, MaxLength: f.MaxLength, MinItems: f.MinItems, MaxItems: f.MaxItems,
 		Pattern: f.Pattern, PatternEnforced: f.PatternEnforced, Format: f.Format,
-		Problem: f.Problem, Secret: LooksSecret(f),
+		Problem: f.Problem,
 	}
 	switch f.Kind {
 	case Text:

@@ -35,12 +35,13 @@ const (
 )
 
 // AsksSecret says whether a field asks for something that must not go through
-// a form (MCP elicitation, "User Interaction Model": "secrets and credentials
-// that grant access or authorize transactions"), and by which words. It reads
+// a form (MCP 2026-07-28 elicitation, "User Interaction Model" S1: secrets and
+// credentials that grant access or authorize transactions), and by which words. It reads
 // the name, the title, the description and the pattern, in English, German,
 // French, Spanish, Italian, Portuguese, Dutch, Polish, Turkish, Russian,
 // Japanese, Chinese and Korean. It is a judgement of words, neither proof nor
-// alibi; the documentation says how often it is right.
+// alibi; the documentation says how often it is right. Package elicit refuses to
+// put such a field, and a host warns the person at it.
 //
 // Fields that hold no text of the person's own (choices, yes or no, dates)
 // never ask for one.

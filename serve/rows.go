@@ -9,6 +9,7 @@ import (
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/plain"
 	"github.com/parley-mcp/parley/link"
+	"github.com/parley-mcp/parley/lint"
 )
 
 // maxMessage bounds a server's message, in code points; the card folds long ones.
@@ -161,7 +162,7 @@ func (s *Server) questionRow(q *inbox.Question, c *inbox.Call, of int) *question
 		if schema, err = q.Schema(); err != nil {
 			row.Refused = plain.Line(err.Error(), 500)
 		} else {
-			row.View = schema.View()
+			row.View = draw(schema)
 			if len(q.Suggested) > 0 {
 				row.Suggested = schema.Entries(q.Suggested)
 			}
@@ -174,6 +175,19 @@ func (s *Server) questionRow(q *inbox.Question, c *inbox.Call, of int) *question
 		}
 	}
 	return row
+}
+
+// draw is the view of a form, in which the fields that ask for a secret are marked.
+// MCP 2026-07-28 elicitation, "User Interaction Model" S1 forbids servers to ask; the
+// person is warned of one that does.
+func draw(schema *form.Schema) *form.View {
+	v := schema.View()
+	for i := range v.Fields {
+		if f, ok := schema.Field(v.Fields[i].Name); ok {
+			_, v.Fields[i].Secret = lint.AsksSecret(&f)
+		}
+	}
+	return v
 }
 
 // place is what the servers file says of a server; of one that was removed from it

@@ -76,7 +76,7 @@ func drawTool(t *host.Tool) toolRow {
 		row.Refused = plain.Line(err.Error(), 500)
 		return row
 	}
-	row.View = schema.View()
+	row.View = draw(schema)
 	return row
 }
 
