@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -143,16 +144,37 @@ func newQuestion(key, message string, t reflect.Type, options []AskOption) (*que
 	// elicitation, "Security Considerations" S2 and "User Interaction Model": no
 	// passwords, API keys and the like in a form.
 	for _, f := range q.fields {
-		seen, ok := q.schema.Field(f.name)
-		if !ok || f.notSecret {
-			continue
-		}
-		if words, asks := lint.AsksSecret(&seen); asks {
+		if words := q.secret(f); words != "" {
 			return nil, fmt.Errorf("elicit: question %q: field %q asks for a secret (%s), which must not pass a form: ask for it on a page of your own, in URL mode", key, f.name, words)
 		}
 	}
 	q.digest = digest([]byte(FormMode), []byte(message), q.full)
 	return q, nil
+}
+
+// secretCache holds the words by which a field asks for a secret, "" if it does
+// not. Options change a field's kind, but not its texts.
+var secretCache sync.Map
+
+type secretKey struct {
+	goType reflect.Type
+	name   string
+	kind   form.Kind
+}
+
+// secret gives the words by which f asks for a secret, or "".
+func (q *question) secret(f field) string {
+	seen, ok := q.schema.Field(f.name)
+	if !ok || f.notSecret {
+		return ""
+	}
+	key := secretKey{q.goType, f.name, seen.Kind}
+	if cached, ok := secretCache.Load(key); ok {
+		return cached.(string)
+	}
+	words, _ := lint.AsksSecret(&seen)
+	secretCache.Store(key, words)
+	return words
 }
 
 // checkDefault refuses a default that the person could not send.
