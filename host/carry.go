@@ -232,6 +232,7 @@ func (c *carriage) run() (again bool) {
 		c.block(inbox.ReasonServerRemoved, "")
 		return false
 	}
+	began := time.Now()
 	pool := c.host.pool(c.server, c.claim.Principal)
 	conn, err := pool.acquire(c.ctx, c.call.ID, false)
 	if err != nil {
@@ -244,13 +245,17 @@ func (c *carriage) run() (again bool) {
 			pool.release(conn)
 		}
 	}()
-	if err := conn.ready(c.ctx, false); err != nil {
+	var since time.Time
+	if c.paused() {
+		since = began // the tool may have changed while a person thought
+	}
+	if err := conn.ready(c.ctx, since); err != nil {
 		c.cannot(pool, err)
 		return false
 	}
 	if !c.matches(conn) {
 		// A list that was fetched long ago proves nothing.
-		if err := conn.ready(c.ctx, true); err != nil {
+		if err := conn.ready(c.ctx, began); err != nil {
 			c.cannot(pool, err)
 			return false
 		}
@@ -312,10 +317,12 @@ func (c *carriage) matches(conn *connection) bool {
 	if now == "" {
 		return false
 	}
-	paused := c.call.Round > 0 || c.call.RequestState != ""
 	return same(c.call.Fingerprint, now) && same(c.call.Endpoint, c.server.Endpoint()) &&
-		(!paused || same(string(c.call.Era), string(conn.era)))
+		(!c.paused() || same(string(c.call.Era), string(conn.era)))
 }
+
+// paused reports whether the call was sent before and goes on from there.
+func (c *carriage) paused() bool { return c.call.Round > 0 || c.call.RequestState != "" }
 
 // same compares with a stored value; an empty one is not known yet.
 func same(stored, now string) bool { return stored == "" || stored == now }

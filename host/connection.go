@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/wiretap"
@@ -31,6 +32,8 @@ const (
 	connectTimeout = 60 * time.Second
 	// listTimeout bounds fetching the tools, outside of any call.
 	listTimeout = 30 * time.Second
+	// listAge is how old a list of tools may be that is shown, or that a call is composed by.
+	listAge = 15 * time.Second
 )
 
 // A connection is one MCP session with one server on behalf of one principal:
@@ -47,24 +50,27 @@ type connection struct {
 	process *wiretap.Process // stdio
 	web     *headers         // HTTP
 	gone    chan struct{}    // closed when the session has ended
+	listing chan struct{}    // holds one token: the right to fetch the tools
 
 	mu       sync.Mutex
 	tools    map[string]*Tool
-	order    []string // of tools, as listed
-	listed   bool
-	calls    int // in flight
+	order    []string  // of tools, as listed
+	listed   time.Time // when the fetching of tools began; zero: not fetched
+	calls    int       // in flight
 	sends    map[*wiretap.Exchange]*carriage
 	parked   map[inbox.CallID]bool // modern, stdio: paused work that only this process may know
 	lastUsed time.Time
 	retired  bool // not to be used again; closed with its last call
 }
 
-// connect opens a session. legacy pins the era, where it is known.
-func (h *Host) connect(ctx context.Context, s *Server, p inbox.Principal, legacy bool) (*connection, error) {
+// connect opens a session. A known era is kept to; of an unknown one, "", a
+// program is asked, and what stays silent for the probe's time counts as legacy.
+func (h *Host) connect(ctx context.Context, s *Server, p inbox.Principal, era inbox.Era) (*connection, error) {
 	c := &connection{
-		host: h, server: s, principal: p, gone: make(chan struct{}),
+		host: h, server: s, principal: p, gone: make(chan struct{}), listing: make(chan struct{}, 1),
 		sends: map[*wiretap.Exchange]*carriage{}, parked: map[inbox.CallID]bool{}, lastUsed: time.Now(),
 	}
+	c.listing <- struct{}{}
 	c.tap = wiretap.New(&wiretap.Options{})
 	client := mcp.NewClient(h.options.Implementation, &mcp.ClientOptions{
 		// What is declared is what a surface can answer, and nothing else; nil
@@ -81,16 +87,16 @@ func (h *Host) connect(ctx context.Context, s *Server, p inbox.Principal, legacy
 			}
 		},
 	})
-	client.AddSendingMiddleware(substitute)
+	client.AddSendingMiddleware(substitute, uncached)
 	client.AddReceivingMiddleware(c.receive)
 
 	revision := revisionModern
-	if legacy {
+	if era == inbox.Legacy {
 		revision = revisionLegacy
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.options.ConnectTimeout)
 	defer cancel()
-	session, err := client.Connect(ctx, c.transport(), &mcp.ClientSessionOptions{ProtocolVersion: revision})
+	session, err := client.Connect(ctx, c.transport(era), &mcp.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		return nil, c.explainConnect(ctx, err)
 	}
@@ -112,9 +118,13 @@ func (h *Host) connect(ctx context.Context, s *Server, p inbox.Principal, legacy
 	return c, nil
 }
 
-func (c *connection) transport() mcp.Transport {
+func (c *connection) transport(era inbox.Era) mcp.Transport {
 	if c.server.Kind() == Stdio {
-		c.process = c.tap.Process(c.server.cmd(), &wiretap.ProcessOptions{Probe: c.host.options.ProbeTimeout})
+		o := &wiretap.ProcessOptions{Probe: c.host.options.ProbeTimeout}
+		if era == inbox.Modern {
+			o.Probe = -1 // it will answer, however long it takes to start
+		}
+		c.process = c.tap.Process(c.server.cmd(), o)
 		return captureTransport{c.process}
 	}
 	u, _ := url.Parse(c.server.URL) // checked by Server.check
@@ -134,6 +144,10 @@ type UnreachableError struct {
 	Stderr string // the last lines of a program, sanitised; empty for HTTP
 	err    error
 }
+
+// errSlow is in the error of a program that let the probe pass and then refused
+// a legacy session: it is modern, and was slow to start.
+var errSlow = errors.New("refused after a probe without a reply")
 
 func (e *UnreachableError) Error() string {
 	text := fmt.Sprintf("server %q: %s", e.Server, e.Why)
@@ -169,6 +183,15 @@ func (c *connection) explainConnect(ctx context.Context, err error) error {
 		e.Why = "its program is not there"
 	case errors.Is(err, fs.ErrPermission):
 		e.Why = "its program may not be started"
+	case exit != nil && errors.Is(exit.Err, wiretap.ErrNotServer) && c.tap.Stats().Messages > 0:
+		e.Why = "its program is not an MCP server: it sends back what it is sent"
+	case exit != nil && errors.Is(exit.Err, wiretap.ErrNotServer):
+		e.Why = "its program is not an MCP server"
+	case c.process != nil && refused(err):
+		e.Why = reason(err)
+		if c.process.Probed() {
+			e.err = errSlow
+		}
 	case exit != nil && exit.State != "":
 		e.Why = "its program ended (" + exit.State + ")"
 	case c.process != nil:
@@ -177,10 +200,19 @@ func (c *connection) explainConnect(ctx context.Context, err error) error {
 		e.Why = reason(err)
 	}
 	if c.process != nil {
-		// The output of a program that ended arrives a moment later.
+		if stats := c.tap.Stats(); stats.Messages == 0 && len(stats.FirstJunk) > 0 {
+			e.Why += fmt.Sprintf("; where messages belong it writes text: %s", lastLines(strings.Join(stats.FirstJunk, "\n"), c.server))
+		}
 		e.Stderr = lastLines(c.process.Stderr(), c.server)
 	}
 	return e
+}
+
+// refused reports whether the server itself answered with an error. The SDK
+// makes errors of the same type, with these codes, for a connection that ended.
+func refused(err error) bool {
+	var rpc *jsonrpc.Error
+	return errors.As(err, &rpc) && !slices.Contains([]int64{-32003, -32004, -32005}, rpc.Code)
 }
 
 // receive is the receiving middleware: it answers what the server asks before
@@ -205,17 +237,25 @@ func (c *connection) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// ready fetches the tools if that was not done, so that the fingerprint can be
-// compared and x-mcp-header parameters reach their headers.
-func (c *connection) ready(ctx context.Context, anew bool) error {
-	c.mu.Lock()
-	listed := c.listed
-	c.mu.Unlock()
-	if listed && !anew {
+// ready fetches the tools, so that the fingerprint can be compared and
+// x-mcp-header parameters reach their headers. A list whose fetching began
+// after since will do: calls that are resumed at the same time share one.
+func (c *connection) ready(ctx context.Context, since time.Time) error {
+	if c.fresh(since) {
+		return nil
+	}
+	select {
+	case <-c.listing:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { c.listing <- struct{}{} }()
+	if c.fresh(since) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
+	began := time.Now()
 	tools, err := c.listTools(ctx)
 	if err != nil {
 		return c.explainConnect(ctx, err)
@@ -225,10 +265,18 @@ func (c *connection) ready(ctx context.Context, anew bool) error {
 		byName[t.Name] = t
 		order = append(order, t.Name)
 	}
+	c.host.pool(c.server, c.principal).learn(tools)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tools, c.order, c.listed = byName, order, true
+	c.tools, c.order, c.listed = byName, order, began
 	return nil
+}
+
+// fresh reports whether the tools were fetched after since; its zero value means: ever.
+func (c *connection) fresh(since time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.listed.IsZero() && !c.listed.Before(since)
 }
 
 func (c *connection) tool(name string) *Tool {

@@ -164,12 +164,12 @@ func (h *Host) allPools() []*pool {
 	return list
 }
 
-// knownLegacy reports whether an earlier process or session of the server
-// spoke the legacy era, so that the next need not be probed.
-func (h *Host) knownLegacy(server string) bool {
+// era is what an earlier process or session of the server spoke, so that the
+// next need not be probed; empty if there was none.
+func (h *Host) era(server string) inbox.Era {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.eras[server] == inbox.Legacy
+	return h.eras[server]
 }
 
 func (h *Host) learnEra(server string, era inbox.Era) {
@@ -214,7 +214,7 @@ func (h *Host) borrow(ctx context.Context, p inbox.Principal, id string) (*conne
 		pl.release(c)
 		h.group.Done()
 	}
-	if err := c.ready(ctx, false); err != nil {
+	if err := c.ready(ctx, time.Now().Add(-listAge)); err != nil {
 		release()
 		return nil, nil, h.outward(s, err)
 	}
@@ -245,6 +245,21 @@ func (h *Host) Tools(ctx context.Context, p inbox.Principal, server string) ([]*
 		tools = append(tools, &t)
 	}
 	return tools, nil
+}
+
+// Title is the title that a server gave its tool when p's tools were last
+// listed, in the server's own words; empty if it has none or they were not
+// listed yet. It never connects.
+func (h *Host) Title(p inbox.Principal, server, tool string) string {
+	h.mu.Lock()
+	pl := h.pools[poolKey{p.Key(), server}]
+	h.mu.Unlock()
+	if pl == nil {
+		return ""
+	}
+	pl.mu.Lock()
+	defer pl.mu.Unlock()
+	return pl.titles[tool]
 }
 
 // NewCall is what [Host.Start] needs to compose a call.
@@ -285,7 +300,7 @@ func (h *Host) Start(ctx context.Context, p inbox.Principal, n NewCall) (*inbox.
 	defer release()
 	if n.Method == "tools/call" && c.tool(n.Name) == nil {
 		// It may have been added since the list was fetched.
-		if err := c.ready(ctx, true); err != nil {
+		if err := c.ready(ctx, time.Now()); err != nil {
 			return nil, h.outward(c.server, err)
 		}
 		if c.tool(n.Name) == nil {

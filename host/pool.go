@@ -36,9 +36,10 @@ type pool struct {
 	mu       sync.Mutex
 	list     []*connection
 	failures int
-	notTill  time.Time // no attempt before, unless a person waits for it
-	last     error     // of the last attempt
-	waiting  bool      // calls were blocked as unreachable
+	notTill  time.Time         // no attempt before, unless a person waits for it
+	last     error             // of the last attempt
+	titles   map[string]string // of tools, as last listed
+	waiting  bool              // calls were blocked as unreachable
 }
 
 func (h *Host) newPool(s *Server, p inbox.Principal) *pool {
@@ -104,12 +105,16 @@ func (p *pool) failed(err error) {
 }
 
 func (p *pool) connect(ctx context.Context) (*connection, error) {
-	legacy := p.host.knownLegacy(p.server.ID)
-	c, err := p.host.connect(ctx, p.server, p.principal, legacy)
-	if err != nil && legacy && ctx.Err() == nil && !errors.As(err, new(*signInError)) {
+	era := p.host.era(p.server.ID)
+	c, err := p.host.connect(ctx, p.server, p.principal, era)
+	pinned := era == inbox.Legacy || era == inbox.Modern && p.server.Kind() == Stdio
+	if err != nil && pinned && ctx.Err() == nil && !errors.As(err, new(*signInError)) {
 		// It may have been changed since; ask again what it speaks.
 		p.host.learnEra(p.server.ID, "")
-		c, err = p.host.connect(ctx, p.server, p.principal, false)
+		c, err = p.host.connect(ctx, p.server, p.principal, "")
+	}
+	if errors.Is(err, errSlow) && ctx.Err() == nil {
+		c, err = p.host.connect(ctx, p.server, p.principal, inbox.Modern)
 	}
 	if err != nil {
 		return nil, err
@@ -180,6 +185,19 @@ func (c *connection) ended() error {
 		e.Stderr = lastLines(c.process.Stderr(), c.server)
 	}
 	return e
+}
+
+// learn keeps the titles of the tools, also for when no connection is open.
+func (p *pool) learn(tools []*Tool) {
+	titles := make(map[string]string, len(tools))
+	for _, t := range tools {
+		if t.Title != "" {
+			titles[t.Name] = t.Title
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.titles = titles
 }
 
 // release gives a connection back. One spare process is kept, not four.

@@ -3,6 +3,8 @@ package host_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -51,6 +53,16 @@ func init() {
 		"env": func(x *hosttest.Exchange) { x.Text(strings.Join(os.Environ(), "\n")) },
 	}}
 	otherPrograms["dies at once"] = func() error { return errors.New("no licence for sk-secret-1") }
+	otherPrograms["writes prose"] = func() error {
+		for {
+			if _, err := fmt.Println("once upon a time, with sk-secret-1, there was"); err != nil {
+				return err
+			}
+		}
+	}
+	otherPrograms["greets and ends"] = func() error { fmt.Println("usage: greet NAME"); return nil }
+	otherPrograms["greets and waits"] = func() error { fmt.Println("Welcome."); select {} }
+	otherPrograms["echoes"] = func() error { _, err := io.Copy(os.Stdout, os.Stdin); return err }
 	otherPrograms["says nothing"] = func() error { select {} }
 }
 
@@ -76,6 +88,29 @@ func TestSilentProgram(t *testing.T) {
 		if got := text(t, r.end(c.ID)); got != `{"action":"accept","content":{"n":1}}` {
 			t.Errorf("got %s", got)
 		}
+	}
+}
+
+// A modern program that starts more slowly than the probe allows is taken for
+// legacy, refuses that, and is asked once more without haste.
+func TestSlowProgram(t *testing.T) {
+	t.Parallel()
+	// No program starts within a nanosecond.
+	r := newRig(t, nil, &rigOptions{host: host.Options{ProbeTimeout: time.Nanosecond}}, program(t, "shop", "modern"), program(t, "old", "silent"))
+	for range 2 {
+		if _, err := r.Tools(t.Context(), ada, "shop"); err != nil {
+			t.Fatal(err)
+		}
+		if st := r.Servers(ada)[0]; st.State != host.Connected || st.Era != inbox.Modern {
+			t.Errorf("status %+v", st)
+		}
+		r.step(r.start("shop", "die", "").ID, host.Uncertain) // the next is another process
+	}
+	if _, err := r.Tools(t.Context(), ada, "old"); err != nil {
+		t.Fatal(err)
+	}
+	if st := r.Servers(ada)[1]; st.Era != inbox.Legacy {
+		t.Errorf("status %+v", st)
 	}
 }
 
@@ -121,25 +156,39 @@ func TestProgramCannotStart(t *testing.T) {
 	dies := program(t, "dies", "dies at once")
 	dies.Env["KEY"] = host.NewSecret("sk-secret-1")
 	mute := program(t, "mute", "says nothing")
+	prose, echo := program(t, "prose", "writes prose"), program(t, "echo", "echoes")
+	prose.Env["KEY"] = host.NewSecret("sk-secret-1")
+	usage, banner := program(t, "usage", "greets and ends"), program(t, "banner", "greets and waits")
 	missing := &host.Server{ID: "missing", Command: "/nonexistent/program", Args: []string{"--key=sk-secret-1"}}
-	r := newRig(t, nil, &rigOptions{host: host.Options{ConnectTimeout: time.Second, ProbeTimeout: 200 * time.Millisecond}}, dies, mute, missing)
+	const text = "; where messages belong it writes text: "
 	for id, want := range map[string]string{
 		"dies":    "its program ended (exit status 1)",
 		"mute":    "it did not answer in time",
 		"missing": "its program is not there",
+		"prose":   "its program is not an MCP server" + text + strings.Repeat(" / once upon a time, with (withheld), there was", 3)[3:],
+		"echo":    "its program is not an MCP server: it sends back what it is sent",
+		"usage":   "its program ended (exit status 0)" + text + "usage: greet NAME",
+		"banner":  "it did not answer in time" + text + "Welcome.",
 	} {
-		_, err := r.Tools(t.Context(), ada, id)
-		var u *host.UnreachableError
-		if !errors.As(err, &u) || u.Server != id || u.Why != want {
-			t.Errorf("%s: %v, want %q", id, err, want)
-			continue
-		}
-		if strings.Contains(err.Error(), "sk-secret") {
-			t.Errorf("%s: %v holds a secret", id, err)
-		}
-		if id == "dies" && u.Stderr != "no licence for (withheld)" {
-			t.Errorf("stderr %q", u.Stderr)
-		}
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			o := host.Options{ProbeTimeout: 200 * time.Millisecond}
+			if strings.HasPrefix(want, "it did not answer in time") {
+				o.ConnectTimeout = 3 * time.Second
+			}
+			r := newRig(t, nil, &rigOptions{host: o}, dies, mute, missing, prose, echo, usage, banner)
+			_, err := r.Tools(t.Context(), ada, id)
+			var u *host.UnreachableError
+			if !errors.As(err, &u) || u.Server != id || u.Why != want {
+				t.Fatalf("%v, want %q", err, want)
+			}
+			if strings.Contains(err.Error(), "sk-secret") {
+				t.Errorf("%v holds a secret", err)
+			}
+			if id == "dies" && u.Stderr != "no licence for (withheld)" {
+				t.Errorf("stderr %q", u.Stderr)
+			}
+		})
 	}
 }
 

@@ -28,8 +28,9 @@ const (
 	ReasonLapsedUncertain = "lapsed_uncertain"
 )
 
-// An explanation is the sentence of a reason: %s is the server's name, and {}
-// the word that goes with the case.
+// An explanation is the sentence of a reason that the host gives: %s is the
+// server's name, and {} the word that goes with the case. What the inbox itself
+// decides, it words itself, in [inbox.Call].Detail.
 var explanations = map[string]string{
 	ReasonServerError:     "%s answered with an error: {}",
 	ReasonToolError:       "%s ran the tool, and the tool said that it failed.",
@@ -47,20 +48,12 @@ var explanations = map[string]string{
 	ReasonDeclined:        "You did not go to a page that %s needs, so the call has ended. Nothing more was sent.",
 	ReasonLapsedUncertain: "%s no longer accepts this paused work. It was sent before without a reply, so it may have happened.",
 
-	inbox.ReasonDeadClaims:       "This call to %s was taken up eight times, and each time the machine stopped before sending it.",
 	inbox.ReasonKeepsAsking:      "%s asked again what you had refused twice; the call has ended.",
 	inbox.ReasonTooManyRounds:    "%s asked too many times in one call; the call has ended.",
 	inbox.ReasonTooManyQuestions: "%s asked too many questions; the call has ended.",
 	inbox.ReasonTooLarge:         "%s sent more than is accepted; the call has ended.",
 	inbox.ReasonHostStopped:      "The machine that held the connection to %s was stopped while the question was open; your answers are kept for another run.",
 	inbox.ReasonLostOwner:        "The machine that had sent this to %s went away; whether the work was done is not known.",
-	inbox.ReasonStopped:          "Stopped. %s may have done the work already.",
-	inbox.ReasonDeadline:         "The time that %s gave for answers has passed.",
-	inbox.ReasonUnanswered:       "Nobody answered %s in time.",
-	inbox.ReasonBlockedTooLong:   "What stood in the way of this call to %s was not cleared in time.",
-	inbox.ReasonGaveUp:           "You gave this call up; whether %s did the work stays unknown.",
-	inbox.ReasonItHappened:       "You recorded that %s did the work.",
-	inbox.ReasonRunAgain:         "This call to %s was run again.",
 	inbox.ReasonSignIn:           "%s wants you to sign in first.",
 	inbox.ReasonUnreachable:      "%s cannot be reached: {}",
 	inbox.ReasonServerRemoved:    "%s is no longer among the servers, so the call cannot go on.",
@@ -102,9 +95,6 @@ func Explain(c *inbox.Call, server string) string {
 			return server + rest
 		}
 		return c.Detail
-	}
-	if c.Reason == inbox.ReasonStopped && c.State == inbox.Stopped {
-		return fmt.Sprintf(stateExplanations[inbox.Stopped], server)
 	}
 	if c.Reason != "" {
 		if text := explain(c.Reason, server, ""); text != "" {

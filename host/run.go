@@ -109,7 +109,7 @@ func (h *Host) retry(p *pool, now time.Time) {
 		defer h.group.Done()
 		c, err := p.acquire(h.open, "", false)
 		if err == nil {
-			err = c.ready(h.open, false)
+			err = c.ready(h.open, time.Time{})
 			p.release(c)
 		}
 		if err != nil {

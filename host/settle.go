@@ -116,7 +116,7 @@ func (c *carriage) replied(conn *connection, reply wiretap.Reply) sent {
 		// MCP 2026-07-28: the parameters that belong into headers were not
 		// known. Nothing ran; list the tools and send once more.
 		c.tries.listed = true
-		if err := conn.ready(c.ctx, true); err == nil {
+		if err := conn.ready(c.ctx, time.Now()); err == nil {
 			c.nothingRan()
 			return sentAgain
 		}

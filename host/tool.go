@@ -99,6 +99,19 @@ func toolsOfPage(result json.RawMessage, trusted bool) ([]*Tool, error) {
 	return tools, nil
 }
 
+// uncached is a sending middleware that keeps lists of tools out of the SDK's
+// cache. The host decides when a list is too old: a server's ttlMs is a promise
+// of the build that gave it, and a call may be resumed after the next deploy.
+func uncached(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, req)
+		if list, ok := result.(*mcp.ListToolsResult); ok && list != nil {
+			list.TTLMs = 0 // MCP 2026-07-28, caching: immediately stale
+		}
+		return result, err
+	}
+}
+
 // listTools fetches all pages. The SDK keeps what it lists, and puts
 // parameters into headers by it (MCP 2026-07-28, x-mcp-header), so the list goes
 // through the SDK, and the bytes are taken from the wire beside it.
@@ -117,7 +130,7 @@ func (c *connection) listTools(ctx context.Context) ([]*Tool, error) {
 			return nil, err
 		}
 		raw := pages.result()
-		if raw == nil { // from the SDK's cache, or the bytes were not seen: the SDK's reading will do
+		if raw == nil { // the bytes were not seen: the SDK's reading will do
 			if raw, err = json.Marshal(result); err != nil {
 				return nil, err
 			}

@@ -475,8 +475,9 @@ func TestServerChanged(t *testing.T) {
 		Listed: func(int) string {
 			return `[{"name":"tool","inputSchema":` + schema.Load().(string) + `}]`
 		},
+		ListTTL: 3_600_000,
 	}
-	s, _ := web(t, "shop", script)
+	s, wire := web(t, "shop", script)
 	b := backends["memory"](t)
 	r := newRig(t, b, nil, s)
 	list, err := r.Tools(t.Context(), ada, "shop")
@@ -493,12 +494,15 @@ func TestServerChanged(t *testing.T) {
 	r.Close()
 	r = newRig(t, b, nil, s)
 	r.step(calls[0].ID, "")
+	sent := len(wire.Calls())
 
+	// The tool changes under a connection that stays open.
 	schema.Store(`{"type":"object","properties":{"c":{"type":"string"}}}`)
-	r.Close()
-	r = newRig(t, b, nil, s)
 	if got := r.step(calls[1].ID, host.Blocked); got.Reason != inbox.ReasonServerChanged {
 		t.Errorf("blocked %s, want server_changed", got.Reason)
+	}
+	if n := len(wire.Calls()); n != sent {
+		t.Errorf("%d calls reached the server after its tool had changed", n-sent)
 	}
 
 	// The same id at another address.
@@ -518,6 +522,35 @@ func TestServerChanged(t *testing.T) {
 	r = newRig(t, b, nil)
 	if got := r.step(again.ID, host.Blocked); got.Reason != inbox.ReasonServerRemoved {
 		t.Errorf("blocked %s, want server_removed", got.Reason)
+	}
+}
+
+// Titles are known without a connection, once the tools were listed, and are no other person's.
+func TestTitle(t *testing.T) {
+	t.Parallel()
+	s, wire := web(t, "shop", &hosttest.Script{Listed: func(int) string {
+		return `[{"name":"buy","title":"Buy tea","inputSchema":{"type":"object"}},
+			{"name":"sell","inputSchema":{"type":"object"},"annotations":{"title":"Sell tea"}},{"name":"look","inputSchema":{"type":"object"}}]`
+	}})
+	r := newRig(t, nil, nil, s)
+	if got := r.Title(ada, "shop", "buy"); got != "" {
+		t.Errorf("title %q of a server that nobody asked", got)
+	}
+	if _, err := r.Tools(t.Context(), ada, "shop"); err != nil {
+		t.Fatal(err)
+	}
+	wire.Close()
+	bob := inbox.Principal{Issuer: "test", Subject: "bob"}
+	for _, test := range []struct {
+		p                  inbox.Principal
+		server, tool, want string
+	}{
+		{ada, "shop", "buy", "Buy tea"}, {ada, "shop", "sell", "Sell tea"}, {ada, "shop", "look", ""},
+		{ada, "shop", "nothing", ""}, {ada, "nowhere", "buy", ""}, {bob, "shop", "buy", ""},
+	} {
+		if got := r.Title(test.p, test.server, test.tool); got != test.want {
+			t.Errorf("Title(%s, %s, %s) = %q, want %q", test.p.Subject, test.server, test.tool, got, test.want)
+		}
 	}
 }
 

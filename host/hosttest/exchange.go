@@ -32,6 +32,8 @@ type Script struct {
 	// Listed is called for each tools/list with the number of earlier ones,
 	// and returns the tools member of the result; nil means the tools of Tools.
 	Listed func(n int) string
+	// ListTTL is the ttlMs of tools/list: how long a client may keep it.
+	ListTTL int
 	// AtStart runs before a program reads its first message.
 	AtStart func(p *Pipe)
 }
@@ -255,7 +257,7 @@ func (s *Script) housekeeping(m message, lists int) (result string, ok bool) {
 		}
 		kind := ""
 		if s.modern() {
-			kind = `"resultType":"complete","ttlMs":0,"cacheScope":"private",`
+			kind = fmt.Sprintf(`"resultType":"complete","ttlMs":%d,"cacheScope":"private",`, s.ListTTL)
 		}
 		return fmt.Sprintf(`{%s"tools":%s}`, kind, tools), true
 	}

@@ -24,6 +24,9 @@ func (t *Tap) incoming(raw []byte, on *call) (out []byte, replyTo *call, err err
 	case !m.call:
 		return t.response(m)
 	case m.id != nil:
+		if t.echoes(m) {
+			return nil, nil, ErrNotServer
+		}
 		return t.request(raw, m, on), nil, nil
 	default:
 		return t.notification(raw, m), nil, nil
@@ -88,6 +91,22 @@ func placeholder(c *call, m message) []byte {
 		kind = inputRequired
 	}
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":%q,"content":[],"contents":[],"messages":[]}}`, c.id, kind)
+}
+
+// echoes reports whether the server sends back a request of ours. Both sides may count their requests from one, so the
+// id says nothing; but no server discovers, initializes or calls its client.
+func (t *Tap) echoes(m message) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.calls[idKey(m.id)]
+	return c != nil && c.method == m.method && m.method != "ping"
+}
+
+// onlyJunk reports whether so much came without one message that the peer is no server.
+func (t *Tap) onlyJunk() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stats.Messages == 0 && t.stats.Junk >= maxProse
 }
 
 func (t *Tap) request(raw []byte, m message, on *call) []byte {

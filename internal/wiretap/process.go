@@ -23,6 +23,12 @@ const (
 	DefaultStderrMax = 16 << 10
 )
 
+// maxProse is how many lines a program may write before its first message. Banners and logs of a start are shorter.
+const maxProse = 100
+
+// ErrNotServer marks a program that is no MCP server: it writes text where messages belong, or sends back what it gets.
+var ErrNotServer = errors.New("the program is not an MCP server")
+
 // drain is how long a process that has exited may keep its pipes open through its children.
 const drain = time.Second
 
@@ -45,7 +51,7 @@ type ProcessOptions struct {
 type ExitError struct {
 	State  string // how the process ended, as in "exit status 1"; "" if it had not
 	Stderr string // the last lines it wrote there, whole if possible; to be sanitised, it may hold secrets
-	Err    error  // what ended the connection, nil for the end of the stream
+	Err    error  // what ended the connection, nil for the end of the stream; [ErrNotServer], *[LimitError]
 }
 
 func (e *ExitError) Error() string {
@@ -70,6 +76,7 @@ type Process struct {
 	in, out *os.File
 	errors  tail
 	lines   chan []byte
+	verdict chan []byte   // what discover answers for the program
 	write   chan struct{} // holds one token: the right to write
 	exited  chan struct{} // the process has ended; state is set
 	ended   chan struct{} // nothing more comes from stdout; err is set
@@ -82,6 +89,8 @@ type Process struct {
 	started bool
 	broken  error
 	probe   *time.Timer
+	probed  bool
+	foreign bool // it is no MCP server: nothing more is read
 }
 
 var _ mcp.Transport = (*Process)(nil)
@@ -89,12 +98,13 @@ var _ mcp.Transport = (*Process)(nil)
 // Process returns a transport that will run cmd, in a process group of its own, with its stdin, stdout and stderr
 // connected here. opts may be nil. If cmd was made with a context, its end kills the program.
 //
-// Lines on stdout that are no JSON-RPC are skipped and counted; a line longer than [Options].MaxMessage ends the
-// connection.
+// Lines on stdout that are no JSON-RPC are skipped and counted. A line longer than [Options].MaxMessage ends the
+// connection; so does, with [ErrNotServer], a hundred lines before the first message, or a request of ours that comes
+// back.
 func (t *Tap) Process(cmd *exec.Cmd, opts *ProcessOptions) *Process {
 	p := &Process{
 		tap: t, cmd: cmd,
-		lines: make(chan []byte), write: make(chan struct{}, 1),
+		lines: make(chan []byte), verdict: make(chan []byte, 1), write: make(chan struct{}, 1),
 		exited: make(chan struct{}), ended: make(chan struct{}), closing: make(chan struct{}),
 	}
 	if opts != nil {
@@ -119,6 +129,14 @@ func (p *Process) Stderr() string { return p.errors.String() }
 
 // Exited is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Probed reports whether the program left server/discover without a reply for [ProcessOptions].Probe. It may be legacy,
+// or slow to start.
+func (p *Process) Probed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.probed
+}
 
 // Err returns an *[ExitError] once the connection has ended, nil before.
 func (p *Process) Err() error {
@@ -215,20 +233,37 @@ func (p *Process) read() {
 		}
 		break
 	}
-	if errors.As(err, new(*LimitError)) {
+	p.mu.Lock()
+	if p.foreign {
+		err = ErrNotServer
+	}
+	p.mu.Unlock()
+	if errors.As(err, new(*LimitError)) || errors.Is(err, ErrNotServer) {
 		p.err = err
 	}
 	p.out.Close()
 	// Most often the program has ended; give it the moment until its state is known.
-	timer := time.NewTimer(drain / 4)
-	defer timer.Stop()
-	select {
-	case <-p.exited:
-	case <-p.closing:
-	case <-timer.C:
+	if p.err == nil {
+		timer := time.NewTimer(drain / 4)
+		defer timer.Stop()
+		select {
+		case <-p.exited:
+		case <-p.closing:
+		case <-timer.C:
+		}
 	}
 	p.tap.end(p.exitError()) // before the SDK hears of it
 	close(p.ended)
+}
+
+// refuse stops reading from a program that is no MCP server; what is in the buffer still comes.
+func (p *Process) refuse() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.foreign {
+		p.foreign = true
+		p.out.SetReadDeadline(time.Unix(1, 0))
+	}
 }
 
 type processConn struct{ p *Process }
@@ -245,8 +280,13 @@ func (c *processConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return nil, io.EOF
 		case <-p.ended:
 			return nil, p.exitError()
+		case line := <-p.verdict:
+			return jsonrpc.DecodeMessage(line)
 		case line := <-p.lines:
 			out, to, err := p.tap.incoming(line, nil)
+			if errors.Is(err, ErrNotServer) || err != nil && p.tap.onlyJunk() {
+				p.refuse()
+			}
 			if err != nil || out == nil {
 				continue
 			}
@@ -389,21 +429,20 @@ func (p *Process) discover(c *call) {
 	if p.opts.Probe < 0 {
 		return
 	}
-	line := errorMessage(c.id, -32601, "no reply to server/discover")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.probe != nil {
 		p.probe.Stop()
 	}
 	p.probe = time.AfterFunc(p.opts.Probe, func() {
-		p.tap.mu.Lock()
-		waiting := p.tap.calls[idKey(c.id)] == c
-		p.tap.mu.Unlock()
-		if !waiting {
+		if !p.tap.forget(c) {
 			return
 		}
+		p.mu.Lock()
+		p.probed = true
+		p.mu.Unlock()
 		select {
-		case p.lines <- line:
+		case p.verdict <- errorMessage(c.id, -32601, "no reply to server/discover"):
 		case <-p.closing:
 		case <-p.ended:
 		}

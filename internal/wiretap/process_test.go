@@ -92,6 +92,20 @@ func init() {
 			scriptedUntil("notifications/initialized", func(string, string) {})
 			select {}
 		},
+		// prose writes text and no messages; the reader of it may be gone.
+		"prose": func() int {
+			for {
+				if _, err := fmt.Println("lorem ipsum"); err != nil {
+					return 0
+				}
+			}
+		},
+		"echo": func() int {
+			if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
+				return 1
+			}
+			return 0
+		},
 		"dead": func() int {
 			fmt.Fprintln(os.Stderr, "cannot start: set API_KEY")
 			return 7
@@ -240,6 +254,47 @@ func TestProcessJunk(t *testing.T) {
 	s := tap.Stats()
 	if s.Junk != 5 || len(s.FirstJunk) != keptJunk || s.FirstJunk[0] != "Starting server..." {
 		t.Errorf("stats = %+v", s)
+	}
+}
+
+// What is no server ends the connection; it does not wait for the context's end.
+func TestProcessNotServer(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"prose", "echo"} {
+		for _, version := range []string{v2025, v2026} {
+			tap := New(nil)
+			p := tap.Process(child(name), nil)
+			if _, err := newClient(nil).Connect(testCtx(t), p, &mcp.ClientSessionOptions{ProtocolVersion: version}); err == nil {
+				t.Fatalf("%s: connected", name)
+			}
+			exit := new(ExitError)
+			if err := p.Err(); !errors.As(err, &exit) || !errors.Is(err, ErrNotServer) {
+				t.Errorf("%s, %s: %v, want ErrNotServer", name, version, err)
+			}
+			wait(t, "the exit", p.Exited())
+			if s := tap.Stats(); name == "prose" && (s.Messages != 0 || s.FirstJunk[0] != "lorem ipsum") || name == "echo" && s.Junk != 0 {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+	}
+}
+
+// A server may number its requests as we do ours, and pings may cross.
+func TestProcessSameIDs(t *testing.T) {
+	t.Parallel()
+	tap := New(nil)
+	tap.expect(&call{id: json.RawMessage("1"), method: "ping"})
+	tap.expect(&call{id: json.RawMessage("2"), method: "tools/call"})
+	for _, raw := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"elicitation/create","params":{"message":"?"}}`,
+	} {
+		if out, _, err := tap.incoming([]byte(raw), nil); err != nil || out == nil {
+			t.Errorf("%s: %v", raw, err)
+		}
+	}
+	if _, _, err := tap.incoming([]byte(`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`), nil); !errors.Is(err, ErrNotServer) {
+		t.Errorf("an echo: %v, want ErrNotServer", err)
 	}
 }
 

@@ -265,13 +265,16 @@ func (t *Tap) expect(c *call) {
 	}
 }
 
-// forget drops a request of ours that can have no reply any more.
-func (t *Tap) forget(c *call) {
+// forget drops a request of ours that can have no reply any more, and reports whether it had none yet.
+func (t *Tap) forget(c *call) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if key := idKey(c.id); t.calls[key] == c {
+	key := idKey(c.id)
+	waiting := t.calls[key] == c
+	if waiting {
 		delete(t.calls, key)
 	}
+	return waiting
 }
 
 // answered ends a request of the server.
