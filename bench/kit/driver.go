@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/parley-mcp/parley/bench/repo"
 )
 
 const (
@@ -41,7 +43,18 @@ func start(role, gogc string, recorded [2]reply) (*server, error) {
 		return nil, err
 	}
 	s := &server{role: role, gogc: gogc, process: exec.Command(program)}
-	s.process.Env = append(os.Environ(), roleEnv+"="+role, recordedEnv+"="+string(text), "GOGC="+gogc)
+	if role == typescript {
+		file, err := repo.Path("bench", "node", "server.mjs")
+		if err != nil {
+			return nil, err
+		}
+		s.process = exec.Command("node", file)
+	}
+	form, err := json.Marshal(map[string]any{"message": message, "schema": json.RawMessage(schema), "state": plainState})
+	if err != nil {
+		return nil, err
+	}
+	s.process.Env = append(os.Environ(), roleEnv+"="+role, recordedEnv+"="+string(text), "PARLEY_BENCH_FORM="+string(form), "GOGC="+gogc)
 	s.process.Stderr = os.Stderr
 	if s.stdin, err = s.process.StdinPipe(); err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func run(flags report.Flags) (err error) {
 		}
 	}()
 	for _, gogc := range []string{"100", "400"} {
-		for _, role := range []string{"floor", "kit", "go-sdk", "mcp-go"} {
+		for _, role := range []string{"floor", "kit", "go-sdk", "mcp-go", typescript} {
 			s, err := start(role, gogc, recorded)
 			if err != nil {
 				return err
@@ -132,7 +132,7 @@ func askedForm(body []byte) (any, error) {
 }
 
 var names = map[string]string{
-	"floor": "net/http, recorded bytes", "kit": "**Parley `elicit`** (seals, checks)", "go-sdk": "go-sdk v1.8.0, stateless handler", "mcp-go": "mcp-go v1.2.1",
+	"floor": "net/http, recorded bytes", "kit": "**Parley `elicit`** (seals, checks)", "go-sdk": "go-sdk v1.8.0, stateless handler", "mcp-go": "mcp-go v1.2.1", typescript: "TypeScript SDK v2.4.0 (Node.js, one thread)",
 }
 
 func callTable(servers []*server, segments [][]segment, gogc string) report.Table {
@@ -171,10 +171,14 @@ func callTable(servers []*server, segments [][]segment, gogc string) report.Tabl
 		ms := func(share float64) string {
 			return fmt.Sprintf("%.1f ms", float64(all[int(share*float64(len(all)-1))])/1e6)
 		}
+		allocated := ""
+		if s.role != typescript {
+			allocated = fmt.Sprintf("%.0f KiB", median(i, func(g segment) float64 { return g.allocated })/2/1024)
+		}
 		t.Rows = append(t.Rows, []string{
 			names[s.role], ratio(i, at("floor"), perSecond), ratio(i, at("go-sdk"), perSecond),
 			ratio(i, at("floor"), processor), ratio(i, at("go-sdk"), processor), fmt.Sprintf("%.0f", median(i, perSecond)), ms(0.5), ms(0.99),
-			fmt.Sprintf("%.0f KiB", median(i, func(g segment) float64 { return g.allocated })/2/1024),
+			allocated,
 			fmt.Sprintf("%.0f MiB", median(i, func(g segment) float64 { return g.resident })/(1<<20)),
 		})
 	}

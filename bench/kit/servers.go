@@ -135,6 +135,9 @@ const (
 	recordedEnv = "PARLEY_BENCH_RECORDED"
 )
 
+// typescript is the one server that is not written in Go: node/server.mjs.
+const typescript = "typescript"
+
 var roles = map[string]func() (http.Handler, error){"kit": kit, "go-sdk": bareSDK, "mcp-go": mcpGo, "floor": floor}
 
 // usage is what a server says about itself.
