@@ -99,6 +99,46 @@ func TestArgumentsAreAForm(t *testing.T) {
 	}
 }
 
+// A person is warned of fields that ask for a secret, in questions and arguments alike.
+func TestSecretsAreMarked(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	marked := func(tool string) (names string) {
+		for _, f := range b.question(b.run(tool, map[string]any{}).Questions[0]).View.Fields {
+			if f.Secret {
+				names += " " + f.Name
+			}
+		}
+		return names
+	}
+	if got := marked("login"); got != " zugang" {
+		t.Errorf("marked are%s, want zugang alone", got)
+	}
+	// What is too much to be judged is marked, if one can type into it.
+	if got := marked("wordy"); got != " two" {
+		t.Errorf("marked are%s, want two alone", got)
+	}
+	var list struct {
+		Tools []struct {
+			Name string
+			View struct {
+				Fields []struct {
+					Name   string
+					Secret bool
+				}
+			}
+		}
+	}
+	b.get("/v1/servers/desk/tools").want(http.StatusOK).decode(&list)
+	for _, tool := range list.Tools {
+		for _, f := range tool.View.Fields {
+			if want := f.Name == "zugang"; f.Secret != want {
+				t.Errorf("argument %s of %s: secret is %v", f.Name, tool.Name, f.Secret)
+			}
+		}
+	}
+}
+
 func TestOpenAnAddress(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

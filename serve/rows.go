@@ -64,6 +64,7 @@ type questionRow struct {
 	ServerLocal   bool                `json:"server_local"`
 	ServerAddress string              `json:"server_address"`
 	Tool          string              `json:"tool"`
+	ToolTitle     string              `json:"tool_title"`
 	Mode          inbox.Mode          `json:"mode"`
 	Message       string              `json:"message"`
 	Findings      []string            `json:"message_findings"`
@@ -102,13 +103,27 @@ func when(t time.Time) *time.Time {
 	return &t
 }
 
+// maxName bounds the name and title of a tool, in characters.
+const maxName = 300
+
+// title is what people call a call's tool: the server's title, if its tools
+// were listed since this host began, else the name.
+func (s *Server) title(c *inbox.Call) string {
+	if c.Method == "tools/call" {
+		if title := plain.Line(s.host.Title(c.Principal, c.Server, c.Name), maxName); title != "" {
+			return title
+		}
+	}
+	return plain.Line(c.Name, maxName)
+}
+
 // callRow draws a call. Questions are those of the call, in any order.
 func (s *Server) callRow(c *inbox.Call, questions []*inbox.Question) *callRow {
 	at := s.place(c.Principal, c.Server)
 	row := &callRow{
 		ID: c.ID, Seq: c.Seq, Version: c.Version, Conversation: c.Conversation,
 		Server: c.Server, ServerLocal: at.Local,
-		Method: c.Method, Name: plain.Line(c.Name, 300), Title: plain.Line(c.Name, 300),
+		Method: c.Method, Name: plain.Line(c.Name, maxName), Title: s.title(c),
 		Arguments: c.Arguments,
 		State:     c.State, Reason: c.Reason, Text: host.Explain(c, at.Name), Round: c.Round,
 		// Where an answer was delivered, "send again" runs a held call again from the top.
@@ -144,7 +159,7 @@ func (s *Server) questionRow(q *inbox.Question, c *inbox.Call, of int) *question
 	row := &questionRow{
 		ID: q.ID, Seq: q.Seq, Version: q.Version, Call: q.Call, Conversation: q.Conversation,
 		Server: q.Server, ServerLocal: at.Local, ServerAddress: at.Address,
-		Tool: plain.Line(c.Name, 300), Mode: q.Mode, State: q.State,
+		Tool: plain.Line(c.Name, maxName), ToolTitle: s.title(c), Mode: q.Mode, State: q.State,
 		Round: q.Round, Position: q.Position + 1, Of: of, Held: c.Held,
 		Note: q.Note, ClosedBy: q.ClosedBy, CanTakeBack: c.CanTakeBack(q),
 		CreatedAt: when(q.Created), ExpiresAt: when(q.ExpiresAt),
@@ -177,15 +192,28 @@ func (s *Server) questionRow(q *inbox.Question, c *inbox.Call, of int) *question
 	return row
 }
 
+// maxJudged bounds the texts of one form that are judged, in bytes: a form is drawn
+// often, and a shared $ref can make 200 long fields of one.
+const maxJudged = 32 << 10
+
 // draw is the view of a form, in which the fields that ask for a secret are marked.
 // MCP 2026-07-28 elicitation, "User Interaction Model" S1 forbids servers to ask; the
-// person is warned of one that does.
+// person is warned of one that does, and of a field to type into that is beyond what
+// is judged.
 func draw(schema *form.Schema) *form.View {
 	v := schema.View()
+	left := maxJudged
 	for i := range v.Fields {
-		if f, ok := schema.Field(v.Fields[i].Name); ok {
-			_, v.Fields[i].Secret = lint.AsksSecret(&f)
+		f, ok := schema.Field(v.Fields[i].Name)
+		if !ok {
+			continue
 		}
+		size := len(f.Name) + len(f.Title) + len(f.Description) + len(f.Pattern)
+		if left -= size; left < 0 {
+			v.Fields[i].Secret = f.Kind == form.Text || f.Kind == form.Integer || f.Kind == form.Number || f.Kind == form.JSON
+			continue
+		}
+		_, v.Fields[i].Secret = lint.AsksSecret(&f)
 	}
 	return v
 }

@@ -28,6 +28,13 @@ const seatSchema = `{"type":"object","properties":{
 	"bags":{"type":"integer","title":"Bags","minimum":0,"maximum":90071992547409930,"default":1}},
 	"required":["seat","bags"]}`
 
+const loginSchema = `{"type":"object","properties":{
+	"token_count":{"type":"integer"},"zugang":{"type":"string","title":"Ihr Passwort"},"user":{"type":"string"}}}`
+
+// wordySchema has two fields of 20,000 bytes of text each.
+var wordySchema = `{"type":"object","$defs":{"long":{"type":"string","description":"` + strings.Repeat("A line on it. ", 1500) + `"}},
+	"properties":{"one":{"$ref":"#/$defs/long"},"two":{"$ref":"#/$defs/long"},"ok":{"type":"boolean"}}}`
+
 // script is a server whose tool asks one form, then says what it was told.
 func script() *hosttest.Script {
 	ask := func(key, params string) func(x *hosttest.Exchange) {
@@ -54,8 +61,11 @@ func script() *hosttest.Script {
 				x.Text("thanks")
 			},
 			"plain": func(x *hosttest.Exchange) { x.Text("done") },
+			"login": ask("in", `{"mode":"form","message":"Sign in","requestedSchema":`+loginSchema+`}`),
+			"wordy": ask("in", `{"mode":"form","message":"Tell us","requestedSchema":`+wordySchema+`}`),
 		},
 		Schemas: map[string]string{
+			"login": loginSchema,
 			"plain": `{"type":"object","properties":{"n":{"type":"integer","title":"Number"},"deep":{"type":"object"}},"required":["n"]}`,
 		},
 	}
@@ -201,7 +211,10 @@ type (
 		ID, State, Message, Mode string
 		Findings                 []string `json:"message_findings"`
 		View                     struct {
-			Fields []struct{ Name, Label, Control string }
+			Fields []struct {
+				Name, Label, Control string
+				Secret               bool
+			}
 		}
 		URL          *struct{ Verdict, Href, Domain string }
 		Position, Of int
