@@ -64,7 +64,7 @@ func run(flags report.Flags) (err error) {
 	if err != nil {
 		return err
 	}
-	intro := fmt.Sprintf("%d of %d form requests: those that each validator takes, with a legal answer. %d rounds in turn, medians of processor time. A legal answer costs Parley at most %d allocations. %s", len(samples), total, rounds, most, report.Machine())
+	intro := fmt.Sprintf("%d of %d form requests: those that each validator takes, with a legal answer. %d rounds in turn, medians of processor time. Most allocations of Parley for one legal answer: %d. %s", len(samples), total, rounds, most, report.Machine())
 
 	check, err := measure(rounds, least, len(samples), validators, func(v *validator) func(int) (time.Duration, error) { return v.check })
 	if err != nil {

@@ -138,7 +138,7 @@ var names = map[string]string{
 func callTable(servers []*server, segments [][]segment, gogc string) report.Table {
 	t := report.Table{
 		Title: "A call of two rounds, GOGC=" + gogc,
-		Head:  []string{"", "calls a second, floor = 1", "go-sdk = 1", "processor time a call, floor = 1", "go-sdk = 1", "calls a second", "p50", "p99", "allocated a request", "resident"},
+		Head:  []string{"", "calls a second, floor = 1", "calls a second, go-sdk = 1", "processor time a call, floor = 1", "processor time a call, go-sdk = 1", "calls a second", "p50", "p99", "allocated a request", "resident"},
 	}
 	at := func(role string) int {
 		return slices.IndexFunc(servers, func(s *server) bool { return s.role == role && s.gogc == gogc })
