@@ -54,7 +54,7 @@ test-root: deps-services ## Test the module itself
 	$(TEST) ./...
 
 .PHONY: test-interop
-test-interop: deps ## Test against strangers: a browser, Node.js, other people's servers
+test-interop: deps deps-services ## Test against strangers: a browser, Node.js, other people's servers
 	cd interop && $(TEST) ./...
 
 .PHONY: test-bench

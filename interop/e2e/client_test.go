@@ -135,6 +135,9 @@ type question struct {
 			Label   string          `json:"label"`
 			Control string          `json:"control"`
 			Default json.RawMessage `json:"default"`
+			Options []struct {
+				Value string `json:"value"`
+			} `json:"options"`
 		} `json:"fields"`
 	} `json:"view"`
 }
