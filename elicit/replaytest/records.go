@@ -56,6 +56,10 @@ func find(t testing.TB, guard elicit.ReplayGuard, want elicit.CallRecord) {
 	if err != nil || ok {
 		t.Fatalf("taken %t, error %v: the record is there", ok, err)
 	}
+	if !bytes.Equal(want.Outcome, got.Outcome) || (want.Outcome == nil) != (got.Outcome == nil) {
+		t.Errorf("an outcome of %d bytes, want %d (nil: %t, want %t)", len(got.Outcome), len(want.Outcome), got.Outcome == nil, want.Outcome == nil)
+	}
+	want.Outcome, got.Outcome = nil, nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("record (-want +got):\n%s", diff)
 	}
