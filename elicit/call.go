@@ -40,8 +40,8 @@ func (c *Call) CanAsk(mode Mode) bool { return c.run.modes.has(mode) }
 // stays the same in every round of the call and whenever the client sends the
 // same call again under its own idempotency key. It is different for another
 // principal, tool or arguments. It has 64 hexadecimal digits. With it a handler
-// keeps MCP 2026-07-28 mrtr, "Server Requirements" S9: a request state is not
-// used up by the kit.
+// keeps MCP 2026-07-28 mrtr, "Server Requirements" S9 without a [ReplayGuard] too:
+// a request state is not used up by the kit alone.
 func (c *Call) IdempotencyKey() string { return c.run.idempotencyKey }
 
 // Content adds blocks that are shown with the result, before its structured

@@ -85,9 +85,58 @@
 // A request state is hostile input too. It is encrypted and bound to its
 // principal, audience, tool and exact arguments, and expires after
 // [Options.Lifetime]; anything that does not fit is refused with one and the
-// same error. It is not used up: a client can send the same state and answers
-// twice, or go back to an earlier round, and the handler runs each time. Writes
-// use [Call.IdempotencyKey], which stays the same in all of these. If the
-// principal is anonymous, whoever holds a request state can go on with the
-// call.
+// same error. By itself it is not used up: a client can send the same state and
+// answers twice, or go back to an earlier round, and the handler runs each time.
+// Writes use [Call.IdempotencyKey], which stays the same in all of these, or the
+// server has a replay guard. If the principal is anonymous, whoever holds a
+// request state can go on with the call.
+//
+// # Replay guard
+//
+// With [Options.Replay] nothing runs twice. A [ReplayGuard] keeps a [CallRecord]
+// of each request that carries a request state, which is different for every
+// round of every call, or an idempotency key of the client (the member
+// io.github.parley-mcp/idempotencyKey of _meta, 1 to 128 visible ASCII
+// characters), in every revision. A first request without a key is one of its
+// own however often it comes: it only asks, if the handler asks before it acts.
+//
+//	          take                  finish
+//	(none) ----------> running --------------------> finished (outcome kept, or too large)
+//	  ^                  |  |  cancelled, and the
+//	  |                  |  |  handler failed
+//	  |                  |  +----------------------> unknown
+//	  |                  |  the lease passed           ^  |
+//	  |                  +-----------------------------+  | finish, late:
+//	  |                                                   v its outcome counts
+//	  +------ the record's time passed ---------------- (any)
+//
+// The record is stored before the handler runs and the outcome before the
+// client hears of it. Whoever runs the request owns the record, by a lease that
+// is renewed every ten seconds and a fence that no other taking has. What a
+// repetition gets depends on the record:
+//
+//	running                        error -32000, data.reason call_in_progress
+//	finished                       the same result or error, byte for byte; nothing runs
+//	finished, outcome too large    error -32000, data.reason outcome_unknown
+//	unknown                        error -32000, data.reason outcome_unknown
+//	state with other answers       error -32602, data.reason invalid_request_state
+//	key with another request       error -32602, data.reason idempotency_key_reused
+//	older round, same answers      what that round came to, byte for byte
+//
+// A request of which nobody knows how it ended never runs again by itself: its
+// process died, or its client went away and the handler gave up. A handler that
+// finishes its work in spite of that has an outcome like any other, and so have
+// a panic and an error result. If the store cannot be reached before the handler
+// runs, the request is refused with -32603 and nothing has happened; if it
+// cannot be reached afterwards, the client gets its result, the log says so, and
+// only a repetition is told outcome_unknown.
+//
+// Outcomes are sealed with the server's keys, bound to their record, and at most
+// [Limits.Outcome] large; names in records are digests. Records are kept a day
+// longer than [Options.Lifetime], so that clocks may differ. The key of an
+// anonymous caller is a bearer token for the outcome and must have 16 characters
+// or more. A guard that survives a restart, with keys that do, makes the server
+// declare the extension io.github.parley-mcp/idempotency with the setting
+// "retention", Lifetime as a Go duration ("168h0m0s"): for so long after the
+// first sending, a client may send a request with its key again.
 package elicit

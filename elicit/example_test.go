@@ -114,3 +114,41 @@ func ExampleAskAll() {
 		return party.Value.Adults * hotel.Value.Nights, nil
 	}
 }
+
+// With a replay guard a payment that is sent again, here by a client that never
+// got the first reply, is made once.
+func ExampleReplayGuard() {
+	server, err := elicit.NewServer(mcp.NewServer(&mcp.Implementation{Name: "bank", Version: "1"}, nil), &elicit.Options{
+		Replay: elicit.NewMemoryGuard(nil), // sqlitereplay and pgreplay survive a restart
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	payments := 0
+	elicit.AddTool(server, &mcp.Tool{Name: "pay"}, func(context.Context, *elicit.Call, struct{}) (string, error) {
+		payments++
+		return fmt.Sprintf("payment %d", payments), nil
+	})
+	service := httptest.NewServer(elicit.NewHTTPHandler(server, nil))
+	defer service.Close()
+
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "client"}, nil).
+		Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: service.URL}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close()
+	for range 2 {
+		result, err := session.CallTool(context.Background(), &mcp.CallToolParams{
+			Meta: mcp.Meta{"io.github.parley-mcp/idempotencyKey": "7f9c24e8b1d04a6e"},
+			Name: "pay", Arguments: struct{}{},
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(result.StructuredContent)
+	}
+	// Output:
+	// payment 1
+	// payment 1
+}
