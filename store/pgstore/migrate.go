@@ -137,7 +137,10 @@ func prepare(ctx context.Context, tx pgx.Tx, schema string) error {
 // version reads which version the tables have, and the oldest whose programs can use them.
 func version(ctx context.Context, conn *pgx.Conn, schema string) (version, oldest int, err error) {
 	var there bool
-	if err := conn.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, name(schema).schema).Scan(&there); err != nil || !there {
+	// Not to_regclass: behind the lock it may remember from before it that there is no such schema.
+	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relname = 'inbox_schema')`, schema).Scan(&there)
+	if err != nil || !there {
 		return 0, 0, err
 	}
 	err = conn.QueryRow(ctx, `SELECT coalesce(max(version), 0), coalesce(max(oldest), 0) FROM `+name(schema).schema).Scan(&version, &oldest)
