@@ -143,7 +143,7 @@ func (f *Field) coerceText(text string, empty bool) (json.RawMessage, *Error) {
 	if text != "" {
 		return quote(text), nil
 	}
-	if f.Required && (empty && (f.MinLength == nil || *f.MinLength == 0) || f.explicitEmpty) {
+	if f.Required && (empty && (f.MinLength == nil || *f.MinLength == 0) || f.blankIsText()) {
 		return json.RawMessage(`""`), nil
 	}
 	return f.nothing()

@@ -26,8 +26,8 @@ type ViewField struct {
 	Label   string  `json:"label"`
 	Hint    string  `json:"hint"`
 	Control Control `json:"control"`
-	// Required is false also for a required field that may be null: it may be
-	// left blank.
+	// Required is false also for a required field that may be left blank, since
+	// it may be null, or says that "" is an answer (see Coerce).
 	Required bool         `json:"required"`
 	Options  []ViewOption `json:"options,omitempty"`
 	// Filter asks for a filter box above the options.
@@ -140,7 +140,7 @@ func (f *Field) view(v *View) ViewField {
 	note := func(code, text string) { v.Notes = append(v.Notes, Note{f.Name, code, text}) }
 	d := ViewField{
 		Name: f.Name, Label: clip(f.Label(), maxLabel), Hint: clip(cleanBlock(head(f.Description)), maxHint),
-		Required: f.Required && !f.Nullable,
+		Required: f.Required && !f.Nullable && !f.blankIsText(),
 		Minimum:  string(f.Minimum), Maximum: string(f.Maximum),
 		ExclusiveMinimum: string(f.ExclusiveMinimum), ExclusiveMaximum: string(f.ExclusiveMaximum),
 		MultipleOf: string(f.MultipleOf),
@@ -204,6 +204,11 @@ func (f *Field) view(v *View) ViewField {
 		note("default_dropped", "The suggested answer does not fit the server's own rules and was left out")
 	}
 	return d
+}
+
+// blankIsText is true where a blank entry of a required field is sent as "".
+func (f *Field) blankIsText() bool {
+	return f.explicitEmpty || f.Kind == Text && f.DefaultUsable && string(f.Default) == `""`
 }
 
 // long is true for text that wants several lines: room for more than 200

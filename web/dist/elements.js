@@ -933,7 +933,7 @@ function details(key, value, open) {
 }
 function contentBlock(item) {
   if (!isRow(item)) return null;
-  const uri = text(item["uri"]);
+  const uri2 = text(item["uri"]);
   switch (item["type"]) {
     case "text":
       return textBlock(text(item["text"]));
@@ -941,18 +941,18 @@ function contentBlock(item) {
     case "audio":
       return named(item["type"] === "image" ? "result.image" : "result.audio", text(item["mimeType"]), size(item["data"]));
     case "resource_link":
-      return named("result.link", text(item["title"]) || text(item["name"]) || uri, uri);
+      return named("result.link", text(item["title"]) || text(item["name"]) || uri2, uri2);
     case "resource":
       return resource(item["resource"]);
   }
-  if (typeof item["text"] === "string" && uri) return resource(item);
+  if (typeof item["text"] === "string" && uri2) return resource(item);
   return named("result.other", text(item["type"]) || "?", "");
 }
 function resource(value) {
   if (!isRow(value)) return null;
-  const uri = text(value["uri"]);
-  if (typeof value["text"] === "string") return [named("result.resource", uri, ""), textBlock(value["text"])];
-  return named("result.resource", uri, [text(value["mimeType"]), size(value["blob"])].filter(Boolean).join(", "));
+  const uri2 = text(value["uri"]);
+  if (typeof value["text"] === "string") return [named("result.resource", uri2, ""), textBlock(value["text"])];
+  return named("result.resource", uri2, [text(value["mimeType"]), size(value["blob"])].filter(Boolean).join(", "));
 }
 function textBlock(value) {
   const long = value.length > 4e3;
@@ -1140,7 +1140,7 @@ var CallView = class {
       shown
     );
   }
-  #button(part, label, press, className = "") {
+  #button(part, label2, press, className = "") {
     return el("button", {
       type: "button",
       id: `${this.#headingId}-${part}`,
@@ -1150,7 +1150,7 @@ var CallView = class {
       on: { click: () => {
         if (!this.#busy) void this.#busily(press);
       } }
-    }, label);
+    }, label2);
   }
   async #busily(work) {
     this.#busy = true;
@@ -1191,45 +1191,158 @@ var CallView = class {
   }
 };
 
+// src/form/format.ts
+function isDate(text2) {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text2) ?? [];
+  const date = /* @__PURE__ */ new Date(0);
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
+}
+function isMoment(text2) {
+  const [, date = "", hour, minute, second, sign, ahead, apart] = /^(.{10})[Tt](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([+-])(\d\d):(\d\d))$/.exec(text2) ?? [];
+  const [h, m, s, oh, om] = [Number(hour), Number(minute), Number(second), Number(ahead ?? 0), Number(apart ?? 0)];
+  if (!isDate(date) || !(h < 24 && m < 60 && s < 61 && oh < 24 && om < 60)) return false;
+  const utc = h * 60 + m - (sign === "-" ? -1 : 1) * (oh * 60 + om);
+  return s < 60 || (utc + 1440) % 1440 === 1439;
+}
+var pchar = "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})";
+var inName = "(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})";
+var inUser = `(?:${inName}|:)`;
+var uri = new RegExp(`^([A-Za-z][A-Za-z0-9+.-]*):(?://(?:${inUser}*@)?(\\[[^\\]]*\\]|${inName}*)(?::(\\d{0,5}))?(?=[/?#]|$))?(?:${pchar}|/)*(?:\\?(?:${pchar}|[/?])*)?(?:#(?:${pchar}|[/?])*)?$`);
+function isURI(text2) {
+  const [whole, scheme = "", host, port = ""] = uri.exec(text2) ?? [];
+  if (whole === void 0 || Number(port) > 65535) return false;
+  if (host === void 0 && text2.startsWith("//", scheme.length + 1)) return false;
+  if (host?.startsWith("[") && !isIPv6(host.slice(1, -1))) return false;
+  return !/^https?$/i.test(scheme) || !!host;
+}
+var atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
+var local = new RegExp(`^(?:${atom}(?:\\.${atom})*|"(?:[ !#-\\[\\]-~]|\\\\[ -~])+")$`);
+var label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+var domain = new RegExp(`^${label}(?:\\.${label})*$`);
+function isEmail(text2) {
+  const at2 = text2.lastIndexOf("@");
+  const [name, host] = [text2.slice(0, Math.max(at2, 0)), text2.slice(at2 + 1)];
+  if (text2.length > 254 || name.length > 64 || !local.test(name)) return false;
+  const literal = /^\[(IPv6:)?(.*)\]$/i.exec(host);
+  if (literal) return literal[1] ? isIPv6(literal[2] ?? "") : isIPv4(literal[2] ?? "");
+  return host.length <= 253 && domain.test(host);
+}
+function isIPv4(text2) {
+  return /^(?:(?:0|[1-9]\d{0,2})(?:\.(?!$)|$)){4}$/.test(text2) && text2.split(".").every((part) => Number(part) < 256);
+}
+function isIPv6(text2) {
+  return /^[0-9A-Fa-f:.]+$/.test(text2) && URL.canParse(`http://[${text2}]/`);
+}
+
+// src/form/number.ts
+var zeros = [48, 1632, 1776, 2406, 2534, 3664, 65296];
+var same = { "−": "-", "－": "-", "＋": "+", "٫": ".", "．": ".", "'": " ", "’": " ", "٬": " " };
+var longest = 1e3;
+function typedNumber(text2) {
+  if ([...text2].length > longest) return null;
+  const plain = inASCII(text2);
+  const [, sign = "", mantissa = "", exponent = ""] = /^([+-]?) *([\d., ]*)((?:[eE][+-]?\d+)?)$/.exec(plain ?? "") ?? [];
+  const point = withPoint(mantissa);
+  const [, grouped = "", fraction = ""] = /^([^.]*)\.?(\d*)$/.exec(point ?? " ") ?? [, " "];
+  const whole = /^\d{1,3}( \d{3})+$/.test(grouped) ? grouped.replaceAll(" ", "") : grouped;
+  if (!/^\d*$/.test(whole) || whole === "" && fraction === "") return null;
+  const literal = `${sign === "-" ? "-" : ""}${whole || "0"}${fraction && `.${fraction}`}${exponent}`;
+  return Number.isFinite(Number(literal)) ? literal : null;
+}
+function inASCII(text2) {
+  let zero = 0;
+  let plain = "";
+  for (const char of text2) {
+    const code = char.codePointAt(0) ?? 0;
+    const from = zeros.find((z) => code >= z && code <= z + 9);
+    if (from !== void 0) {
+      if (zero !== 0 && zero !== from) return null;
+      zero = from;
+      plain += String(code - from);
+    } else plain += same[char] ?? (/[\t\u00a0\u2000-\u200a\u202f\u205f\u3000]/.test(char) ? " " : char);
+  }
+  return plain.replace(/^ +| +$/g, "");
+}
+function withPoint(mantissa) {
+  if (!mantissa.includes(",")) return mantissa;
+  const [, whole = "", fraction = ""] = /^([^,.]*),(\d+)$/.exec(mantissa) ?? [];
+  const twoWays = fraction.length === 3 && whole.length <= 3 && whole !== "0" && whole !== "";
+  return fraction === "" || twoWays ? null : `${whole}.${fraction}`;
+}
+function decimal(literal) {
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
+  const all = whole + fraction;
+  const digits = all.replace(/^0+/, "");
+  return { negative: sign === "-", digits: digits.replace(/0+$/, ""), power: whole.length - (all.length - digits.length) + Number(exponent) };
+}
+function compare(a, b) {
+  const [x, y] = [decimal(a), decimal(b)];
+  const side = (d) => d.digits === "" ? 0 : d.negative ? -1 : 1;
+  if (side(x) !== side(y) || side(x) === 0) return side(x) - side(y);
+  const size2 = x.power - y.power || (x.digits < y.digits ? -1 : x.digits > y.digits ? 1 : 0);
+  return size2 * side(x);
+}
+function isWhole(literal) {
+  return /^-?\d+(\.0*)?$/.test(literal);
+}
+function isMultiple(literal, of) {
+  const [x, y] = [decimal(literal), decimal(of)];
+  if (x.digits === "") return true;
+  const [low, high] = [x.power - x.digits.length, y.power - y.digits.length];
+  if (y.digits === "" || !(Math.abs(low - high) <= longest)) return false;
+  const scaled = (d, exponent) => BigInt(d.digits) * 10n ** BigInt(exponent - Math.min(low, high));
+  return scaled(x, low) % scaled(y, high) === 0n;
+}
+
 // src/form/check.ts
 function looksRight(field, raw) {
-  if (Array.isArray(raw)) {
-    if (field.required && raw.length === 0 && (field.min_items ?? 1) > 0) return false;
-    return raw.length >= (field.min_items ?? 0) && raw.length <= (field.max_items || Infinity);
-  }
-  if (typeof raw === "object") return field.empty_allowed === true;
-  const text2 = raw.trim();
+  if (Array.isArray(raw)) return countIsRight(field, raw.length);
+  if (typeof raw === "object") return field.empty_allowed === true || field.options?.some((option) => option.value === "") === true;
+  if (raw !== "" && raw === field.default) return true;
+  const text2 = trim(raw);
   if (text2 === "") return !field.required;
   switch (field.control) {
+    case "boolean":
+    case "choice":
+      return true;
     case "integer":
-      return /^[+-]?\d+$/.test(text2.replace(/\s/g, "")) && within(field, text2);
     case "number":
-      return /^[+-]?(\d+[.,]?\d*|[.,]\d+)$/.test(text2.replace(/\s/g, "")) && within(field, text2);
-    case "date":
-      return /^\d{4}-\d{2}-\d{2}$/.test(text2);
-    case "date-time":
-      return /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(text2);
+      return numberIsRight(field, text2);
     case "json":
-      return isJSON(text2);
+      return false;
+    // the view does not say which values are asked for
+    case "date":
+      return isDate(text2) && textIsRight(field, text2);
+    case "date-time":
+      return isMoment(text2) && textIsRight(field, text2);
+    case "email":
+      return isEmail(text2) && textIsRight(field, text2);
+    case "uri":
+      return isURI(text2) && textIsRight(field, text2);
   }
-  const length = [...raw].length;
-  if (length < (field.min_length ?? 0) || length > (field.max_length || Infinity)) return false;
-  if (field.control === "email") return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text2);
-  if (field.control === "uri") return URL.canParse(text2);
-  return !field.pattern;
+  return textIsRight(field, text2);
 }
-function within(field, text2) {
-  const n = Number(text2.replace(/\s/g, "").replace(",", "."));
-  const bound = (literal, otherwise) => literal ? Number(literal) : otherwise;
-  return n >= bound(field.minimum, -Infinity) && n <= bound(field.maximum, Infinity) && n > bound(field.exclusive_minimum, -Infinity) && n < bound(field.exclusive_maximum, Infinity);
+function countIsRight(field, count2) {
+  const least = field.min_items ?? 0;
+  if (count2 === 0) return !field.required || least === 0;
+  return count2 >= least && count2 <= (field.max_items ?? Infinity);
 }
-function isJSON(text2) {
-  try {
-    JSON.parse(text2);
-    return true;
-  } catch {
-    return false;
-  }
+function textIsRight(field, text2) {
+  if (field.pattern && field.pattern_enforced) return false;
+  const length = [...text2.replaceAll("\r\n", "\n")].length;
+  return length >= (field.min_length ?? 0) && length <= (field.max_length ?? Infinity);
+}
+function numberIsRight(field, text2) {
+  const n = typedNumber(text2);
+  if (n === null || field.control === "integer" && !isWhole(n)) return false;
+  const against = (bound, fits) => !bound || fits(compare(n, bound));
+  return against(field.minimum, (order2) => order2 >= 0) && against(field.maximum, (order2) => order2 <= 0) && against(field.exclusive_minimum, (order2) => order2 > 0) && against(field.exclusive_maximum, (order2) => order2 < 0) && (!field.multiple_of || isMultiple(n, field.multiple_of));
+}
+var space = "[\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
+var ends2 = new RegExp(`^${space}+|${space}+$`, "g");
+function trim(text2) {
+  return text2.replace(ends2, "");
 }
 
 // src/form/control.ts
@@ -1251,9 +1364,9 @@ var Group = class {
     this.#described = options.described;
     this.#invalid = options.invalid;
     this.#error = el("p", { class: "error", id: `${this.id}-error`, hidden: true });
-    const label = [el("span", { class: "foreign", dir: "auto" }, field.label || field.name)];
-    if (!field.required) label.push(" ", el("span", { class: "optional" }, t("field.optional")));
-    const head = options.fieldset ? el("legend", { class: "label" }, label) : el("label", { class: "label", for: this.id }, label);
+    const label2 = [el("span", { class: "foreign", dir: "auto" }, field.label || field.name)];
+    if (!field.required) label2.push(" ", el("span", { class: "optional" }, t("field.optional")));
+    const head = options.fieldset ? el("legend", { class: "label" }, label2) : el("label", { class: "label", for: this.id }, label2);
     this.node = el(
       options.fieldset ? "fieldset" : "div",
       { class: "field", "data-field": field.name, "data-control": field.control },
@@ -1378,12 +1491,12 @@ var ChoiceControl = class {
   #row(option, name, setting) {
     const id = uid("option");
     const input = el("input", { type: this.#several ? "checkbox" : "radio", id, name, value: option.value, on: { change: setting.changed } });
-    const label = option.label || option.value || t("choice.empty");
-    const shown = [foreign("span", label)];
-    if (option.show_value && option.value !== label && option.value !== "") shown.push(" ", el("code", { class: "value", dir: "auto" }, option.value));
+    const label2 = option.label || option.value || t("choice.empty");
+    const shown = [foreign("span", label2)];
+    if (option.show_value && option.value !== label2 && option.value !== "") shown.push(" ", el("code", { class: "value", dir: "auto" }, option.value));
     if (option.hint) shown.push(foreign("span", option.hint, "option-hint"));
     const node = el("div", { class: "option" }, input, el("label", { for: id }, shown));
-    return { option, input, node, text: fold(`${label} ${option.value} ${option.hint ?? ""}`) };
+    return { option, input, node, text: fold(`${label2} ${option.value} ${option.hint ?? ""}`) };
   }
   #filtered() {
     const id = uid("filter");
@@ -1425,7 +1538,7 @@ var ChoiceControl = class {
     if (this.#several) return chosen.map((row) => row.option.value);
     const one = chosen[0];
     if (!one) return "";
-    return one.option.value === "" && one.option !== noAnswer ? [""] : one.option.value;
+    return one.option.value === "" && one.option !== noAnswer ? { empty: true } : one.option.value;
   }
   set(raw) {
     const wanted = new Set(typeof raw === "string" ? [raw] : Array.isArray(raw) ? raw : [""]);
@@ -1469,19 +1582,19 @@ function parts(zone, instant) {
   const at2 = (name) => found[name] ?? 0;
   return { year: at2("year"), month: at2("month"), day: at2("day"), hour: at2("hour"), minute: at2("minute"), second: at2("second") };
 }
-function asUTC(local) {
+function asUTC(local2) {
   const date = /* @__PURE__ */ new Date(0);
-  date.setUTCFullYear(local.year, local.month - 1, local.day);
-  date.setUTCHours(local.hour, local.minute, local.second);
+  date.setUTCFullYear(local2.year, local2.month - 1, local2.day);
+  date.setUTCHours(local2.hour, local2.minute, local2.second);
   return date.getTime();
 }
 function offsetAt(zone, instant) {
   return Math.round((asUTC(parts(zone, instant)) - Math.floor(instant / 1e3) * 1e3) / 6e4);
 }
-function offsetsOf(zone, local) {
+function offsetsOf(zone, local2) {
   const fixed = /^UTC([+-])(\d\d):(\d\d)$/.exec(zone);
   if (fixed) return [(fixed[1] === "-" ? -1 : 1) * (Number(fixed[2]) * 60 + Number(fixed[3]))];
-  const guess = asUTC(local);
+  const guess = asUTC(local2);
   const day = 864e5;
   const candidates = /* @__PURE__ */ new Set([offsetAt(zone, guess - day), offsetAt(zone, guess), offsetAt(zone, guess + day)]);
   return [...candidates].filter((offset) => asUTC(parts(zone, guess - offset * 6e4)) === guess).sort((a, b) => b - a);
@@ -1621,6 +1734,7 @@ function exampleDate() {
   const parts2 = { day: "27", month: "3", year: "2027" };
   return partOrder().map((part) => parts2[part]).join(" ");
 }
+var clock = /^(\d{1,2})[:.](\d{2})(?:[:.](\d{2})(\.\d+)?)?$/;
 var MomentControl = class {
   field;
   node;
@@ -1671,25 +1785,25 @@ var MomentControl = class {
   }
   #local() {
     const date = this.#date.numbers();
-    const time = /^(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?$/.exec(this.#time.value.trim());
+    const time = clock.exec(this.#time.value.trim());
     if (!date || !time) return null;
-    const local = { ...date, hour: Number(time[1]), minute: Number(time[2]), second: Number(time[3] ?? 0) };
-    return local.hour < 24 && local.minute < 60 && local.second < 60 ? local : null;
+    const local2 = { ...date, hour: Number(time[1]), minute: Number(time[2]), second: Number(time[3] ?? 0) };
+    return local2.hour < 24 && local2.minute < 60 && local2.second < 60 ? local2 : null;
   }
   get #blank() {
     return this.#date.blank && this.#time.value.trim() === "";
   }
-  #offset(local) {
-    const offsets = offsetsOf(this.#zone.value, local);
+  #offset(local2) {
+    const offsets = offsetsOf(this.#zone.value, local2);
     if (offsets.length === 2) return offsets.includes(this.#chosenOffset ?? NaN) ? this.#chosenOffset : null;
     return offsets[0] ?? null;
   }
   value() {
     if (this.#blank) return "";
-    const local = this.#local();
-    const offset = local ? this.#offset(local) : null;
-    if (!local || offset === null) return `${this.#date.text()}T${this.#time.value.trim()}`;
-    return `${this.#date.text()}T${two(local.hour)}:${two(local.minute)}:${two(local.second)}${offset === 0 && this.#zone.value === "UTC" ? "Z" : offsetText(offset)}`;
+    const local2 = this.#local();
+    const offset = local2 ? this.#offset(local2) : null;
+    if (!local2 || offset === null) return `${this.#date.text()}T${this.#time.value.trim()}`;
+    return `${this.#date.text()}T${two(local2.hour)}:${two(local2.minute)}:${two(local2.second)}${clock.exec(this.#time.value.trim())?.[4] ?? ""}${offset === 0 && this.#zone.value === "UTC" ? "Z" : offsetText(offset)}`;
   }
   set(raw) {
     const text2 = typeof raw === "string" ? raw : "";
@@ -1703,9 +1817,9 @@ var MomentControl = class {
   // A value that came with an offset is shown in that offset.
   #zoneOf(offset) {
     const minutes = (offset.startsWith("-") ? -1 : 1) * (Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4, 6)));
-    const local = this.#local();
+    const local2 = this.#local();
     const own = ownZone();
-    if (local && offsetsOf(own, local).includes(minutes)) {
+    if (local2 && offsetsOf(own, local2).includes(minutes)) {
       this.#chosenOffset = minutes;
       this.#zone.value = own;
       return;
@@ -1715,10 +1829,10 @@ var MomentControl = class {
     this.#zone.value = zone;
   }
   #update() {
-    const local = this.#local();
-    const offsets = local ? offsetsOf(this.#zone.value, local) : [];
+    const local2 = this.#local();
+    const offsets = local2 ? offsetsOf(this.#zone.value, local2) : [];
     this.#askTwice(offsets);
-    const ready = local !== null && this.#offset(local) !== null;
+    const ready = local2 !== null && this.#offset(local2) !== null;
     this.#echo.textContent = ready ? t("date.echo", { value: String(this.value()) }) : "";
     this.#echo.hidden = !ready;
   }
@@ -1750,13 +1864,13 @@ var MomentControl = class {
   }
   problem() {
     if (this.#blank) return null;
-    const label = this.field.label || this.field.name;
-    if (!this.#date.numbers()) return t("date.unreal", { label });
-    const local = this.#local();
-    if (!local) return t("date.untimed", { label });
-    const offsets = offsetsOf(this.#zone.value, local);
-    if (offsets.length === 0) return t("date.gap", { label, zone: this.#zone.value });
-    return this.#offset(local) === null ? t("date.which", { label }) : null;
+    const label2 = this.field.label || this.field.name;
+    if (!this.#date.numbers()) return t("date.unreal", { label: label2 });
+    const local2 = this.#local();
+    if (!local2) return t("date.untimed", { label: label2 });
+    const offsets = offsetsOf(this.#zone.value, local2);
+    if (offsets.length === 0) return t("date.gap", { label: label2, zone: this.#zone.value });
+    return this.#offset(local2) === null ? t("date.which", { label: label2 }) : null;
   }
   target() {
     if (!this.#date.numbers()) return this.#date.wrong();
@@ -1883,7 +1997,7 @@ var Form = class {
         if (field.required) stopped ||= t("form.stopped", { label: field.label || field.name, reason: field.problem ?? "" });
         continue;
       }
-      const earlier = suggested?.[field.name] ?? null;
+      const earlier = ownOf(suggested, field.name) ?? null;
       const preset = earlier ?? field.default ?? null;
       const from = earlier !== null ? "earlier" : preset !== null && !blank(preset) ? "default" : "";
       prefilled ||= from !== "";
@@ -1891,7 +2005,7 @@ var Form = class {
       const setting = { server, from, notes, changed: () => this.#changed(changed) };
       const control = controlFor(field, setting);
       if (preset !== null) control.set(preset);
-      const typed = draft?.[field.name];
+      const typed = ownOf(draft, field.name);
       if (typed !== void 0) control.set(typed);
       controls.push(control);
       nodes.push(control.node);
@@ -1964,6 +2078,9 @@ var Form = class {
     this.#summary.hidden = true;
   }
 };
+function ownOf(input, name) {
+  return input && Object.hasOwn(input, name) ? input[name] : void 0;
+}
 function nameOf(error) {
   if (error.field) return error.field;
   const [, name = ""] = /^\/([^/]*)/.exec(error.pointer ?? "") ?? [];
@@ -2558,11 +2675,11 @@ function address(question) {
 function emphasised(link) {
   const href = link.href ?? "";
   const host = link.host ?? "";
-  const domain = link.domain || host;
+  const domain2 = link.domain || host;
   const start = href.indexOf(host, href.indexOf("//"));
-  if (host === "" || start < 0 || !host.endsWith(domain)) return [href];
-  const at2 = start + host.length - domain.length;
-  return [href.slice(0, at2), el("strong", { class: "domain" }, domain), href.slice(at2 + domain.length)];
+  if (host === "" || start < 0 || !host.endsWith(domain2)) return [href];
+  const at2 = start + host.length - domain2.length;
+  return [href.slice(0, at2), el("strong", { class: "domain" }, domain2), href.slice(at2 + domain2.length)];
 }
 function findings(question) {
   const link = question.url;
@@ -2730,7 +2847,7 @@ var ParleyQuestion = class extends StoreElement {
     this.#focusHeading();
   }
   // Buttons stay enabled; while one request is on its way clicks do nothing.
-  #button(part, label, press, className = "") {
+  #button(part, label2, press, className = "") {
     return el("button", {
       type: "button",
       id: `${this.#headingId}-${part}`,
@@ -2739,7 +2856,7 @@ var ParleyQuestion = class extends StoreElement {
       on: { click: () => {
         if (!this.#busy) press();
       } }
-    }, label);
+    }, label2);
   }
   #otherActions(question) {
     return [
@@ -2773,7 +2890,7 @@ var ParleyQuestion = class extends StoreElement {
     const form = this.#form;
     const fields = question.view.fields?.length ?? 0;
     const direct = fields <= 1 && !form.prefilled;
-    const label = fields === 0 ? rich("action.accept", { server: question.server }) : direct ? rich("action.send", { server: question.server }) : t("action.review");
+    const label2 = fields === 0 ? rich("action.accept", { server: question.server }) : direct ? rich("action.send", { server: question.server }) : t("action.review");
     return [
       el(
         "form",
@@ -2794,7 +2911,7 @@ var ParleyQuestion = class extends StoreElement {
         form.stopped ? stopNotice(form.stopped) : el(
           "div",
           { class: "actions" },
-          el("button", { type: "submit", id: `${this.#headingId}-send`, class: "primary", "data-action": direct ? "send" : "review" }, label)
+          el("button", { type: "submit", id: `${this.#headingId}-send`, class: "primary", "data-action": direct ? "send" : "review" }, label2)
         )
       ),
       this.#otherActions(question)

@@ -89,8 +89,8 @@ export class ChoiceControl implements Control {
 		if (this.#several) return chosen.map((row) => row.option.value)
 		const one = chosen[0]
 		if (!one) return ''
-		// An option whose value is "" is an answer; a list of one says so.
-		return one.option.value === '' && one.option !== noAnswer ? [''] : one.option.value
+		// An option whose value is "" is an answer.
+		return one.option.value === '' && one.option !== noAnswer ? { empty: true } : one.option.value
 	}
 
 	set(raw: Raw): void {

@@ -144,6 +144,9 @@ function exampleDate(): string {
 	return partOrder().map((part) => parts[part]).join(' ')
 }
 
+// Hour, minute, second, and the fraction that an earlier value may have.
+const clock = /^(\d{1,2})[:.](\d{2})(?:[:.](\d{2})(\.\d+)?)?$/
+
 /** MomentControl asks for a date-time and shows exactly what will be sent. */
 export class MomentControl implements Control {
 	readonly field: Field
@@ -190,7 +193,7 @@ export class MomentControl implements Control {
 
 	#local(): Local | null {
 		const date = this.#date.numbers()
-		const time = /^(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?$/.exec(this.#time.value.trim())
+		const time = clock.exec(this.#time.value.trim())
 		if (!date || !time) return null
 		const local = { ...date, hour: Number(time[1]), minute: Number(time[2]), second: Number(time[3] ?? 0) }
 		return local.hour < 24 && local.minute < 60 && local.second < 60 ? local : null
@@ -211,7 +214,7 @@ export class MomentControl implements Control {
 		const local = this.#local()
 		const offset = local ? this.#offset(local) : null
 		if (!local || offset === null) return `${this.#date.text()}T${this.#time.value.trim()}`
-		return `${this.#date.text()}T${two(local.hour)}:${two(local.minute)}:${two(local.second)}${offset === 0 && this.#zone.value === 'UTC' ? 'Z' : offsetText(offset)}`
+		return `${this.#date.text()}T${two(local.hour)}:${two(local.minute)}:${two(local.second)}${clock.exec(this.#time.value.trim())?.[4] ?? ''}${offset === 0 && this.#zone.value === 'UTC' ? 'Z' : offsetText(offset)}`
 	}
 
 	set(raw: Raw): void {

@@ -45,7 +45,7 @@ export class Form {
 				if (field.required) stopped ||= t('form.stopped', { label: field.label || field.name, reason: field.problem ?? '' })
 				continue
 			}
-			const earlier = suggested?.[field.name] ?? null
+			const earlier = ownOf(suggested, field.name) ?? null
 			const preset: Raw | null = earlier ?? field.default ?? null
 			const from = earlier !== null ? 'earlier' : preset !== null && !blank(preset) ? 'default' : ''
 			prefilled ||= from !== ''
@@ -53,7 +53,7 @@ export class Form {
 			const setting: Setting = { server, from, notes, changed: () => this.#changed(changed) }
 			const control = controlFor(field, setting)
 			if (preset !== null) control.set(preset)
-			const typed = draft?.[field.name]
+			const typed = ownOf(draft, field.name)
 			if (typed !== undefined) control.set(typed)
 			controls.push(control)
 			nodes.push(control.node)
@@ -132,6 +132,11 @@ export class Form {
 		this.#summary.replaceChildren()
 		this.#summary.hidden = true
 	}
+}
+
+// ownOf leaves out what every object has: a field may be called constructor.
+function ownOf(input: Input | null | undefined, name: string): Raw | undefined {
+	return input && Object.hasOwn(input, name) ? input[name] : undefined
 }
 
 function nameOf(error: FieldError): string {

@@ -47,6 +47,7 @@ export type Field = {
 	min_items?: number | null
 	max_items?: number | null
 	pattern?: string
+	pattern_enforced?: boolean
 	format?: string
 	default?: Raw | null
 	multiline?: boolean
