@@ -46,7 +46,15 @@ const runningFile = "address"
 
 // freshAddress asks the host that runs on dir for a one-time address.
 func freshAddress(ctx context.Context, dir string) (string, error) {
-	const hint = "start one with `parley serve --data` or `parley demo --data`"
+	hint := fmt.Sprintf("start one with `parley serve --data %s`, or name the directory of one that runs", dir)
+	// After a crash the address still stands there, and its port may be anybody's:
+	// the bearer goes only to the process that has the directory.
+	switch running, err := inUse(dir); {
+	case err != nil:
+		return "", connectError(hint, "no host of yours runs on %s: %w", dir, err)
+	case !running:
+		return "", connectError(hint, "no host runs on %s", dir)
+	}
 	base, err := os.ReadFile(filepath.Join(dir, runningFile))
 	if err != nil {
 		return "", connectError(hint, "no host runs on %s: %w", dir, err)

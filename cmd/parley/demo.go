@@ -50,6 +50,9 @@ func runDemo(ctx context.Context, env *environment, common hostFlags, addr strin
 	if err := os.MkdirAll(common.data, 0o700); err != nil {
 		return usageError("choose another directory with --data", "the data directory: %w", err)
 	}
+	if err := checkData(common.data); err != nil { // before travel's keys are read from it
+		return err
+	}
 	server, err := travel.New(&travel.Options{
 		LogFile: filepath.Join(common.data, "bookings.jsonl"),
 		// The server's keys outlive the process, or its parked calls would end with it.

@@ -4,16 +4,57 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 )
 
+// lockName is the file in the data directory whose lock its host holds.
+const lockName = "lock"
+
 // lockData takes the data directory for this process. The lock is the kernel's
 // (flock), so a process that was killed holds none. Whoever has it may end the
 // leases that an earlier life of this machine left (inbox.Recover).
 func lockData(dir string) (release func(), err error) {
-	return lockFile(filepath.Join(dir, "lock"), dir, "directory", "--data")
+	if err := checkData(dir); err != nil {
+		return nil, err
+	}
+	return lockFile(filepath.Join(dir, lockName), dir, "directory", "--data")
+}
+
+// checkData refuses a data directory in which somebody else could have put a
+// sign-in token of their choice, or a link in the place of a file.
+func checkData(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return usageError("choose another directory with --data", "the data directory: %w", err)
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
+		return usageError("choose a directory of your own with --data", "the data directory: %s belongs to another user", dir)
+	}
+	if info.Mode().Perm()&0o002 != 0 {
+		return usageError("take that right away (chmod o-w), or choose another directory with --data",
+			"the data directory: everybody can write in %s (mode %#o)", dir, info.Mode().Perm())
+	}
+	return nil
+}
+
+// inUse reports whether a host runs on the data directory.
+func inUse(dir string) (bool, error) {
+	f, err := os.Open(filepath.Join(dir, lockName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
 }
 
 // lockFile takes the lock at path, which stands for what the flag named.
