@@ -40,6 +40,13 @@ type ticket struct {
 	err      error
 }
 
+// leave ends the renewing, also when a panic passes through here.
+func (t *ticket) leave() {
+	if t.release != nil {
+		t.release()
+	}
+}
+
 // guardCalls is a receiving middleware that gives each request a ticket.
 func (s *Server) guardCalls(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -47,6 +54,7 @@ func (s *Server) guardCalls(next mcp.MethodHandler) mcp.MethodHandler {
 			return next(ctx, method, req)
 		}
 		t := &ticket{}
+		defer t.leave()
 		result, err := next(context.WithValue(ctx, ticketKey{}, t), method, req)
 		switch {
 		case t.replayed:
@@ -327,12 +335,15 @@ func (s *Server) advertise(next mcp.MethodHandler) mcp.MethodHandler {
 		if err != nil || !s.lasting() {
 			return result, err
 		}
-		settings := map[string]any{"retention": s.lifetime.String()}
-		switch result := result.(type) { // the SDK makes the capabilities anew for each
+		var capabilities *mcp.ServerCapabilities // the SDK makes them anew for each
+		switch result := result.(type) {
 		case *mcp.InitializeResult:
-			result.Capabilities.AddExtension(extensionIdempotency, settings)
+			capabilities = result.Capabilities
 		case *mcp.DiscoverResult:
-			result.Capabilities.AddExtension(extensionIdempotency, settings)
+			capabilities = result.Capabilities
+		}
+		if capabilities != nil {
+			capabilities.AddExtension(extensionIdempotency, map[string]any{"retention": s.lifetime.String()})
 		}
 		return result, err
 	}

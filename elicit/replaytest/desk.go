@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -169,7 +170,7 @@ func (r reply) String() string {
 	if err != nil {
 		return err.Error()
 	}
-	return string(text)
+	return fmt.Sprintf("HTTP %d %s", r.err.Status, text)
 }
 
 // reason is data.reason of an error.

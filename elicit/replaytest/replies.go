@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/parley-mcp/parley/elicit/elicittest"
 )
 
 func keysFile(t testing.TB) string { return filepath.Join(t.TempDir(), "keys.json") }
@@ -160,6 +163,13 @@ func testIdempotencyKey(t *testing.T, store Store) {
 		broken := d.client(t, revision, map[string]any{metaKey: "break-of-" + revision})
 		same(t, "panic", send(t, broken, "break", "break"+revision, "", nil), send(t, broken, "break", "break"+revision, "", nil))
 		d.done(t, "break"+revision, 1)
+		mute := elicittest.Connect(t, d.handler, revision, nil, &elicittest.Options{
+			Header: http.Header{"X-Subject": {"ada"}}, Meta: map[string]any{metaKey: "mute-of-" + revision},
+		})
+		same(t, "nobody to ask", send(t, mute, "pay", "mute"+revision, "", nil), send(t, mute, "pay", "mute"+revision, "", nil))
+		if _, runs := d.effects.of("mute" + revision); runs != 1 {
+			t.Errorf("the handler ran %d times for a client that cannot ask", runs)
+		}
 	}
 	// A key goes through all rounds of a call.
 	key := map[string]any{metaKey: "rounds"}
