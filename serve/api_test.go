@@ -76,6 +76,38 @@ func TestAnswerAForm(t *testing.T) {
 	}
 }
 
+// Whatever shows a call shows the same title of its tool, beside the name.
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := b.run("seat", map[string]any{})
+	q := b.question(c.Questions[0])
+	var list struct{ Conversations []struct{ Title string } }
+	b.get("/v1/conversations").want(http.StatusOK).decode(&list)
+	var tools struct {
+		Tools []struct{ Name, Title string }
+	}
+	b.get("/v1/servers/desk/tools").want(http.StatusOK).decode(&tools)
+	picked := ""
+	for _, tool := range tools.Tools {
+		if tool.Name == "seat" {
+			picked = tool.Title
+		}
+	}
+	if strings.ContainsRune(picked, '\u202e') || !strings.HasPrefix(picked, "Pick a seat") {
+		t.Errorf("the picker says %q", picked)
+	}
+	if len(list.Conversations) != 1 || c.Title != picked || q.ToolTitle != picked || list.Conversations[0].Title != picked {
+		t.Errorf("call %q, question %q, conversations %+v, want %q", c.Title, q.ToolTitle, list, picked)
+	}
+	if c.Name != "seat" || q.Tool != "seat" {
+		t.Errorf("names %q and %q", c.Name, q.Tool)
+	}
+	if c := b.run("two", map[string]any{}); c.Title != "two" {
+		t.Errorf("a tool without a title is called %q", c.Title)
+	}
+}
+
 func TestArgumentsAreAForm(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -1,13 +1,20 @@
 package serve
 
 import (
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/parley-mcp/parley/web"
 )
+
+// bodyTime is how long the body of a request may take to come. Without a bound, one
+// that never comes holds its connection for ever, also before anybody signed in.
+const bodyTime = 30 * time.Second
 
 // secured adds the headers that every answer carries, and refuses requests that
 // another site made the browser send.
@@ -31,8 +38,32 @@ func (s *Server) secured(next http.Handler) http.Handler {
 			s.fail(w, r, errWrongHost)
 			return
 		}
+		if r.ContentLength != 0 {
+			// A writer without deadlines (a test's recorder) simply has none.
+			body := &timedBody{ReadCloser: r.Body, ctl: http.NewResponseController(w)}
+			if err := body.ctl.SetReadDeadline(time.Now().Add(s.bodyTime)); err == nil {
+				r.Body = body
+			}
+		}
 		inner.ServeHTTP(w, r)
 	})
+}
+
+// A timedBody takes the read deadline away where the body ends: past it, the
+// deadline would cancel the context of a handler that has something to wait for.
+type timedBody struct {
+	io.ReadCloser
+	ctl *http.ResponseController
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		if derr := b.ctl.SetReadDeadline(time.Time{}); derr != nil {
+			return n, derr
+		}
+	}
+	return n, err
 }
 
 // knownHost stops DNS rebinding: a page of another name that resolves to this

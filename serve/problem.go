@@ -59,6 +59,7 @@ var problems = []problem{
 	{host.ErrInvalid, http.StatusBadRequest, "bad_request", "The request cannot be read."},
 	{inbox.ErrOpen, http.StatusConflict, "question_open", "The question has no answer."},
 	{inbox.ErrNotOpened, http.StatusConflict, "not_opened", "The address was not opened."},
+	{inbox.ErrSealed, http.StatusInternalServerError, "sealed", "This host's keys do not open what is stored."},
 	{context.Canceled, 499, "gone", "The request was given up."},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout, "timeout", "That took too long."},
 }
@@ -100,7 +101,7 @@ func describe(err error) problemJSON {
 	case errors.As(err, &away):
 		return problemJSON{
 			Status: http.StatusBadGateway, Code: "unreachable", Title: "The server cannot be reached.",
-			Detail: away.Error(), Params: map[string]any{"server": away.Server},
+			Detail: unreachable(away), Params: map[string]any{"server": away.Server},
 		}
 	}
 	for _, row := range problems {
@@ -175,4 +176,13 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	w.Write(append(b, '\n')) // the reader is gone: nobody to tell
+}
+
+// unreachable is a sentence for people; the error's own text is for logs.
+func unreachable(e *host.UnreachableError) string {
+	text := e.Server + " cannot be reached: " + e.Why
+	if e.Stderr != "" {
+		text += "; it last wrote: " + e.Stderr
+	}
+	return text + "."
 }

@@ -64,6 +64,7 @@ func script() *hosttest.Script {
 			"login": ask("in", `{"mode":"form","message":"Sign in","requestedSchema":`+loginSchema+`}`),
 			"wordy": ask("in", `{"mode":"form","message":"Tell us","requestedSchema":`+wordySchema+`}`),
 		},
+		Titles: map[string]string{"seat": "Pick a seat\u202e"},
 		Schemas: map[string]string{
 			"login": loginSchema,
 			"plain": `{"type":"object","properties":{"n":{"type":"integer","title":"Number"},"deep":{"type":"object"}},"required":["n"]}`,
@@ -197,6 +198,7 @@ func (r *reply) decode(v any) *reply {
 type (
 	call struct {
 		ID, State, Text string
+		Name, Title     string
 		Version         int64
 		Questions       []string
 		Arguments       json.RawMessage
@@ -209,6 +211,8 @@ type (
 	}
 	question struct {
 		ID, State, Message, Mode string
+		Tool                     string
+		ToolTitle                string   `json:"tool_title"`
 		Findings                 []string `json:"message_findings"`
 		View                     struct {
 			Fields []struct {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
@@ -42,6 +43,7 @@ type Server struct {
 	hosts    []string
 	log      *slog.Logger
 	version  string
+	bodyTime time.Duration
 }
 
 // New returns a server for h and in. It panics if opts names no way to tell who is
@@ -50,7 +52,7 @@ func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
 	if opts == nil || (opts.Local == nil) == (opts.Identify == nil) {
 		panic("serve: exactly one of Options.Local and Options.Identify must be set")
 	}
-	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, log: opts.Log, version: opts.Version}
+	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, log: opts.Log, version: opts.Version, bodyTime: bodyTime}
 	if s.local != nil {
 		s.identify = s.local.Identify
 	}

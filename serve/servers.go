@@ -70,7 +70,7 @@ func (s *Server) tools(w http.ResponseWriter, r *asker) error {
 
 func drawTool(t *host.Tool) toolRow {
 	description, _ := plain.Text(t.Description, maxMessage)
-	row := toolRow{Name: t.Name, Title: plain.Line(t.Title, 300), Description: description}
+	row := toolRow{Name: t.Name, Title: plain.Line(t.Title, maxName), Description: description}
 	schema, err := form.ParseArguments(t.InputSchema)
 	if err != nil {
 		row.Refused = plain.Line(err.Error(), 500)
@@ -115,7 +115,7 @@ func (s *Server) conversations(w http.ResponseWriter, r *asker) error {
 		if row.UpdatedAt == nil || c.Updated.After(*row.UpdatedAt) {
 			row.UpdatedAt = when(c.Updated)
 		}
-		row.Title = plain.Line(c.Name, 200) // the oldest call names it
+		row.Title = s.title(c) // the oldest call names it
 	}
 	return writeJSON(w, http.StatusOK, map[string]any{"conversations": rows})
 }

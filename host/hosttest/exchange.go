@@ -17,6 +17,8 @@ type Script struct {
 	Tools    map[string]Tool
 	// Schemas holds the input schema of a tool, where it is not {"type":"object"}.
 	Schemas map[string]string
+	// Titles holds the title of a tool, where it has one.
+	Titles map[string]string
 	// Capabilities is what the server declares, raw; empty means tools alone.
 	Capabilities string
 	// SilentDiscover makes a legacy server say nothing at all to
@@ -267,6 +269,7 @@ func (s *Script) housekeeping(m message, lists int) (result string, ok bool) {
 func (s *Script) list() string {
 	type tool struct {
 		Name        string          `json:"name"`
+		Title       string          `json:"title,omitempty"`
 		Description string          `json:"description"`
 		InputSchema json.RawMessage `json:"inputSchema"`
 	}
@@ -276,7 +279,7 @@ func (s *Script) list() string {
 		if schema == "" {
 			schema = `{"type":"object"}`
 		}
-		list = append(list, tool{name, "scripted", json.RawMessage(schema)})
+		list = append(list, tool{name, s.Titles[name], "scripted", json.RawMessage(schema)})
 	}
 	b, _ := json.Marshal(list)
 	return string(b)

@@ -253,18 +253,18 @@ func TestCheckedOnTheServer(t *testing.T) {
 	page.Fill("Day", "31")
 	page.Fill("Month", "2")
 	page.Fill("Year", "2027")
-	page.Click(button("Run book_flight"))
+	page.Click(button("Run “Book a flight”"))
 	page.WaitText("There is a problem")
 	if n := len(p.calls()); n != 0 {
 		t.Fatalf("%d calls with arguments that do not fit", n)
 	}
 	page.Fill("Day", "27")
 	page.Fill("Month", "3")
-	page.Click(button("Run book_flight"))
+	page.Click(button("Run “Book a flight”"))
 	page.Wait("errors at both cities", func() bool { return page.Count(byCSS("[data-field] .error:not([hidden])")) >= 2 })
 	page.Fill("From", "Hamburg")
 	page.Fill("To", "Tokyo")
-	page.Click(button("Run book_flight"))
+	page.Click(button("Run “Book a flight”"))
 	page.WaitText("Which connection")
 
 	page.Fill("Bags", "four")

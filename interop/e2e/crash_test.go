@@ -24,7 +24,7 @@ func TestCrashWhileAsked(t *testing.T) {
 	if got := page.URL(); got != before {
 		t.Errorf("after the crash the page shows %s, want the same conversation %s", got, before)
 	}
-	page.WaitText("You ran book_flight")
+	page.WaitText("You ran “Book a flight”")
 	if got := field(page, "bags"); got != "3" {
 		t.Errorf("after the crash %q bags are filled in, want the 3 that were typed", got)
 	}

@@ -105,7 +105,7 @@ func TestGroupQuote(t *testing.T) {
 	page := signIn(t, p)
 	pick(page, "group_quote")
 	journey(page)
-	page.Click(button("Run group_quote"))
+	page.Click(button("Run “Quote a group journey”"))
 	page.WaitText("Who travels to Tokyo?")
 	page.WaitText("Where do you want to stay in Tokyo?")
 	page.WaitText("1 of 2")

@@ -43,7 +43,7 @@ func journey(page *browsertest.Page) {
 func bookFlight(page *browsertest.Page) {
 	pick(page, "book_flight")
 	journey(page)
-	page.Click(button("Run book_flight"))
+	page.Click(button("Run “Book a flight”"))
 	page.WaitText("Which connection from Hamburg to Tokyo do you want on Saturday, 27 March 2027?")
 }
 

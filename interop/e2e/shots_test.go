@@ -24,7 +24,7 @@ func TestScreenshots(t *testing.T) {
 	page := signIn(t, p)
 	bookFlight(page)
 	fillConnection(page)
-	page.WaitFor(byRole("link", "book_flight 1 question waiting"))
+	page.WaitFor(byRole("link", "Book a flight 1 question waiting"))
 	// At 76 % the card and what is around it fit; nothing has the focus.
 	page.Media(browsertest.Media{Width: 1280, Height: 800, TextScale: 16.0 / 21})
 	browsertest.Eval[any](page, `(() => {

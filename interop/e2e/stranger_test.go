@@ -244,7 +244,7 @@ func TestStrangersAddress(t *testing.T) {
 	page := signIn(t, p)
 	pick(page, "trigger-url-elicitation")
 	page.Fill("URL", address)
-	page.Click(button("Run trigger-url-elicitation"))
+	page.Click(button("Run “Trigger URL Elicitation Tool”"))
 	page.WaitText("Please open the link to complete this action.")
 	if got := page.Text(byCSS(`[data-part="address"]`)); got != address {
 		t.Errorf("the card shows the address %s, want %s", got, address)

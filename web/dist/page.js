@@ -178,6 +178,7 @@ var en = {
   "picker.run": "Run {tool}",
   "picker.running": "Starting",
   "picker.other": "Choose another tool",
+  "tool.titled": "“{title}”",
   "call.ran": "You ran {tool} on {server}",
   "call.ran.at": "You ran {tool} on {server} ({place})",
   "call.replaces": "This runs an earlier call again.",
@@ -410,6 +411,9 @@ function rich(key, params = {}) {
 function show(value) {
   return typeof value === "number" ? numbers.format(value) : value ?? "";
 }
+function toolCalled(title, name2) {
+  return title && title !== name2 ? t("tool.titled", { title }) : name2;
+}
 function has(key) {
   return Object.hasOwn(en, key);
 }
@@ -584,17 +588,16 @@ var Store = class {
   api;
   session = null;
   servers = [];
-  conversations = [];
   connection = "connecting";
   #questions = /* @__PURE__ */ new Map();
   #calls = /* @__PURE__ */ new Map();
   #watched = /* @__PURE__ */ new Map();
   #subscribers = /* @__PURE__ */ new Set();
   #announced = /* @__PURE__ */ new Set();
+  #listed = [];
   #running = null;
   #lastId = "";
   #loaded = false;
-  #listTimer = 0;
   constructor(base, token2) {
     this.api = new API(base, token2);
   }
@@ -630,33 +633,45 @@ var Store = class {
   questionsOf(call) {
     return [...this.#questions.values()].filter((question) => question.call === call).sort((a, b) => a.round - b.round || a.position - b.position || order(a, b));
   }
+  /**
+   * conversations lists those of this person, the latest first: what the server
+   * listed, and what its rows have told since.
+   */
+  get conversations() {
+    const all = new Map(this.#listed.map((one) => [one.id, { ...one, open_questions: 0 }]));
+    for (const call of [...this.#calls.values()].sort(order)) {
+      const one = all.get(call.conversation);
+      if (!one) all.set(call.conversation, { id: call.conversation, title: call.title || call.name, updated_at: call.updated_at, open_questions: 0 });
+      else if (Date.parse(call.updated_at) > Date.parse(one.updated_at)) one.updated_at = call.updated_at;
+    }
+    for (const question of this.waiting()) {
+      const one = all.get(question.conversation);
+      if (one) one.open_questions++;
+    }
+    return [...all.values()].sort((a, b) => Date.parse(b.updated_at) - Date.parse(a.updated_at) || (a.id < b.id ? -1 : 1));
+  }
   takeQuestion(question) {
     const known = this.#questions.get(question.id);
     if (known && known.version > question.version) return;
     this.#questions.set(question.id, question);
     if (!known && isOpen(question)) this.#tell(question);
     this.#emit({ kind: "question", id: question.id });
-    this.#listSoon();
   }
   takeCall(call) {
     const known = this.#calls.get(call.id);
     if (known && known.version > call.version) return;
     this.#calls.set(call.id, call);
+    for (const question of this.questionsOf(call.id)) {
+      if (question.can_take_back && !mayTakeBack(question, call)) this.#questions.set(question.id, { ...question, can_take_back: false });
+    }
     this.#emit({ kind: "call", id: call.id });
     if (this.#watched.has(call.conversation)) {
-      if (hasEnded(call) && known && !hasEnded(known)) announce(t("said.ended", { tool: call.title || call.name, server: call.server }));
-      if (known && known.state !== call.state) this.#refresh(call);
+      if (hasEnded(call) && known && !hasEnded(known)) announce(t("said.ended", { tool: toolCalled(call.title, call.name), server: call.server }));
     }
-    this.#listSoon();
   }
   /** touch redraws a call whose view has news of its own. */
   touch(call) {
     this.#emit({ kind: "call", id: call });
-  }
-  #refresh(call) {
-    for (const question of this.questionsOf(call.id)) {
-      if (question.can_take_back) void this.loadQuestion(question.id).catch(() => void 0);
-    }
   }
   // A new question is announced once, by name, wherever it is drawn.
   #tell(question) {
@@ -680,21 +695,22 @@ var Store = class {
     this.#emit({ kind: "servers" });
   }
   async loadTools(server) {
-    const { tools } = await this.api.read(`/v1/servers/${encodeURIComponent(server)}/tools`);
-    void this.loadServers().catch(() => void 0);
+    const asked = this.api.read(`/v1/servers/${encodeURIComponent(server)}/tools`);
+    const { tools } = await asked.finally(() => void this.loadServers().catch(() => void 0));
+    this.#retitle(server, tools ?? []);
     return tools ?? [];
+  }
+  // Rows that were drawn before their server's tools were listed have names only.
+  #retitle(server, tools) {
+    const titled = new Set(tools.filter((tool) => tool.title && tool.title !== tool.name).map((tool) => tool.name));
+    const stale = [...this.#calls.values()].some((call) => call.server === server && call.title === call.name && titled.has(call.name));
+    if (!stale && !this.#listed.some((one) => titled.has(one.title))) return;
+    void Promise.all([this.loadConversations(), ...[...this.#watched.keys()].map((id) => this.#loadConversation(id))]).catch(() => void 0);
   }
   async loadConversations() {
     const { conversations } = await this.api.read("/v1/conversations");
-    this.conversations = conversations ?? [];
+    this.#listed = conversations ?? [];
     this.#emit({ kind: "conversations" });
-  }
-  #listSoon() {
-    if (!this.#loaded || this.#listTimer) return;
-    this.#listTimer = window.setTimeout(() => {
-      this.#listTimer = 0;
-      void this.loadConversations().catch(() => void 0);
-    }, 300);
   }
   /** watch keeps a conversation loaded until the returned function is called. */
   watch(conversation) {
@@ -845,6 +861,10 @@ var Store = class {
     }
   }
 };
+function mayTakeBack(question, call) {
+  if (call.state === "sent") return call.held && question.held;
+  return question.round === call.round && (call.state === "waiting" || call.state === "ready" || call.state === "claimed" || call.state === "blocked");
+}
 function order(a, b) {
   return Date.parse(a.created_at) - Date.parse(b.created_at) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 }
@@ -1062,7 +1082,7 @@ var CallView = class {
     return el(
       "div",
       { class: "bubble" },
-      el("h2", { id: this.#headingId, tabIndex: -1 }, rich(where ? "call.ran.at" : "call.ran", { tool: title, server: call.server, place: where })),
+      el("h2", { id: this.#headingId, tabIndex: -1 }, rich(where ? "call.ran.at" : "call.ran", { tool: toolCalled(call.title, call.name), server: call.server, place: where })),
       call.replaces ? el("p", { class: "quiet" }, t("call.replaces"), " ", el("button", { type: "button", class: "link", on: { click: () => this.#host.show(call.replaces ?? "") } }, t("call.replaces.show"))) : null,
       entries.length === 0 ? el("p", { class: "quiet" }, t("call.no-arguments")) : el("dl", { class: "rows" }, entries.map(([name2, value]) => {
         const line = scalar(value);
@@ -1110,7 +1130,7 @@ var CallView = class {
       "div",
       { class: "way" },
       this.#button(how.replaceAll("_", "-"), t(key), () => this.#post("resolve", { how })),
-      el("p", { class: "hint" }, rich(hint, { server: call.server, tool: call.title || call.name }))
+      el("p", { class: "hint" }, rich(hint, { server: call.server, tool: toolCalled(call.title, call.name) }))
     );
     return el(
       "div",
@@ -1183,6 +1203,17 @@ var CallView = class {
     this.#keys.delete("run-again");
     this.#host.store.takeCall(call);
     this.#host.show(call.id);
+  }
+  /** newest is what a person may want to see next, and a name for it that changes with it; null while nothing is new. */
+  newest() {
+    const call = this.#host.store.call(this.#id);
+    if (!call) return null;
+    const open = this.#host.store.questionsOf(this.#id).filter(isOpen).at(-1);
+    const card = open && this.#cards.get(open.id);
+    if (card) return { name: `${open.id} ${open.mode === "url" ? open.url?.href ?? "" : ""}`, node: card };
+    if (hasEnded(call)) return { name: `${call.id} ${call.state}`, node: this.#outcome.childElementCount > 0 ? this.#outcome : this.#progress };
+    if (call.state === "uncertain" || call.state === "blocked" || call.state === "approving") return { name: `${call.id} ${call.state} ${call.reason}`, node: this.#progress };
+    return null;
   }
   focus() {
     const heading2 = this.node.querySelector("h2");
@@ -1384,13 +1415,23 @@ var Group = class {
   }
   #hintsOf(field, setting) {
     const hints = [];
-    if (field.hint) hints.push(this.#hint("hint", foreign("span", field.hint)));
     const limits = limitsOf(field);
-    if (limits) hints.push(this.#hint("hint", limits));
+    const own = [];
+    if (limits) own.push(limits);
+    if (setting.from === "default" && setting.server) own.push(el("span", { class: "mark" }, rich("field.suggested", { server: setting.server })));
+    if (setting.from === "default" && !setting.server) own.push(el("span", { class: "mark" }, t("field.default")));
+    if (setting.from === "earlier") own.push(el("span", { class: "mark" }, t("field.earlier")));
+    const long = field.hint !== void 0 && field.hint.includes("\n");
+    if (field.hint && long) hints.push(this.#hint("hint", foreign("span", field.hint)));
+    const parts2 = field.hint && !long ? [foreign("span", field.hint), ...own] : own;
+    if (parts2.length > 0) {
+      hints.push(this.#hint("hint", parts2.map((part, i) => {
+        if (i === 0) return part;
+        const ended = i === 1 && field.hint && !long && /\p{Terminal_Punctuation}\s*$/u.test(field.hint);
+        return [ended ? " " : ". ", part];
+      })));
+    }
     for (const note of setting.notes) hints.push(this.#hint("hint mark", note));
-    if (setting.from === "default" && setting.server) hints.push(this.#hint("hint mark", rich("field.suggested", { server: setting.server })));
-    if (setting.from === "default" && !setting.server) hints.push(this.#hint("hint mark", t("field.default")));
-    if (setting.from === "earlier") hints.push(this.#hint("hint mark", t("field.earlier")));
     if (field.secret) {
       hints.push(this.#hint("warning", setting.server ? rich("field.secret", { server: setting.server }) : t("field.secret.argument")));
     }
@@ -2309,7 +2350,14 @@ var Picker = class {
           }
         }
       },
-      el("h2", { id: "tool-heading", tabIndex: -1 }, bdi(tool.title || tool.name), " ", el("span", { class: "quiet" }, rich("picker.on", { server: this.#server }))),
+      el(
+        "h2",
+        { id: "tool-heading", tabIndex: -1 },
+        bdi(tool.title || tool.name),
+        " ",
+        el("span", { class: "quiet" }, rich("picker.on", { server: this.#server })),
+        tool.title && tool.title !== tool.name ? [" ", el("code", { class: "value", dir: "ltr" }, tool.name)] : null
+      ),
       tool.description ? foreign("p", tool.description, "about") : null,
       this.#notice ? el("p", { class: "notice bad", role: "alert" }, this.#notice) : null,
       tool.view.fields?.length ? null : el("p", { class: "quiet" }, t("picker.no-arguments")),
@@ -2318,7 +2366,7 @@ var Picker = class {
       el(
         "div",
         { class: "actions" },
-        form.stopped ? null : el("button", { type: "submit", class: "primary", id: "run", "data-action": "run", "aria-disabled": this.#busy ? "true" : null }, this.#busy ? t("picker.running") : rich("picker.run", { tool: tool.name })),
+        form.stopped ? null : el("button", { type: "submit", class: "primary", id: "run", "data-action": "run", "aria-disabled": this.#busy ? "true" : null }, this.#busy ? t("picker.running") : rich("picker.run", { tool: toolCalled(tool.title, tool.name) })),
         el("button", { type: "button", id: "other-tool", "data-action": "other-tool", on: { click: () => this.#choose(null) } }, t("picker.other"))
       )
     );
@@ -2361,12 +2409,13 @@ function toolId(tool) {
 var base_default = '/* What all roots share: tokens, text, buttons, inputs. Integrators set --parley-*. */\n:host {\n	--_ink: var(--parley-ink, light-dark(#1b2026, #e7e9ec));\n	--_quiet: var(--parley-quiet, light-dark(#56606b, #a3acb5));\n	--_paper: var(--parley-paper, light-dark(#ffffff, #1b1f24));\n	--_ground: var(--parley-ground, light-dark(#f6f6f3, #121518));\n	--_line: var(--parley-line, light-dark(#d9dbde, #373e46));\n	--_edge: var(--parley-edge, light-dark(#7b858f, #7f8a95));\n	--_accent: var(--parley-accent, light-dark(#0a5f73, #6fc7da));\n	--_on-accent: var(--parley-on-accent, light-dark(#ffffff, #06222a));\n	--_tint: var(--parley-tint, light-dark(#e8f1f3, #1d2c31));\n	--_ask: var(--parley-ask, light-dark(#8a5a00, #e5b656));\n	--_ask-tint: var(--parley-ask-tint, light-dark(#fdf8ec, #221e15));\n	--_bad: var(--parley-bad, light-dark(#b0231b, #ff948a));\n	--_bad-tint: var(--parley-bad-tint, light-dark(#fdf1f0, #2b1a19));\n	--_good: var(--parley-good, light-dark(#1b6e3c, #7ad3a0));\n	--_radius: var(--parley-radius, 10px);\n	--_mono: ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace;\n	display: block;\n	color: var(--_ink);\n	font-family: var(--parley-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif);\n	font-size: 1rem;\n	line-height: 1.5;\n}\n:host([hidden]), [hidden] { display: none !important }\n*, ::before, ::after { box-sizing: border-box }\nh1, h2, h3, h4, p, ul, dl, dd, fieldset, pre, figure { margin: 0; padding: 0; border: 0 }\nfieldset { min-inline-size: 0 }\nh1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em }\nh2 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600 }\nh3 { font-size: 1.125rem; line-height: 1.35; font-weight: 650 }\nh4 { font-size: 1rem; line-height: 1.4; font-weight: 650 }\np, li, dt, dd, label, legend, code, pre, summary, h1, h2, h3, h4, button, .foreign { overflow-wrap: anywhere }\n.foreign { white-space: pre-wrap; unicode-bidi: isolate }\n.quiet, .hint, .time { color: var(--_quiet) }\n.hint, .time { font-size: .9375rem }\n/* A status that says nothing takes no room, and stays where screen readers found it. */\n[role="status"]:empty { position: absolute }\n.eyebrow { font-size: .8125rem; font-weight: 600; letter-spacing: .02em; color: var(--_quiet) }\n.away {\n	position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden;\n	clip-path: inset(50%); white-space: nowrap;\n}\na { color: var(--_accent); text-underline-offset: .15em }\ncode, pre, .code { font-family: var(--_mono); font-size: .875em }\ncode.value { color: var(--_quiet) }\npre {\n	white-space: pre-wrap; padding: .75rem; border: 1px solid var(--_line); border-radius: 6px;\n	background: var(--_ground); max-block-size: 24rem; overflow: auto;\n}\n\nbutton, a.button {\n	font: inherit; font-weight: 550; color: var(--_ink); background: var(--_paper); text-decoration: none; text-align: center;\n	border: 1px solid var(--_edge); border-radius: 7px; padding: .4375rem .875rem; min-block-size: 2.5rem; cursor: pointer;\n}\nbutton:hover, a.button:hover { border-color: var(--_ink); background: var(--_ground) }\nbutton.primary { color: var(--_on-accent); background: var(--_accent); border-color: var(--_accent) }\nbutton.primary:hover { background: color-mix(in oklab, var(--_accent) 86%, var(--_ink)) }\nbutton[aria-disabled="true"] { opacity: .65; cursor: progress }\nbutton.link {\n	font-weight: inherit; color: var(--_accent); background: none; border: 0; padding: 0; min-block-size: 1.5rem;\n	text-decoration: underline; text-underline-offset: .15em; text-align: start;\n}\n:focus-visible { outline: 3px solid var(--_accent); outline-offset: 2px; border-radius: 4px }\n[tabindex="-1"]:focus-visible { outline-offset: 4px }\n.actions { display: flex; flex-wrap: wrap; gap: .625rem; align-items: center }\n\ninput[type="text"], input[type="search"], textarea, select {\n	font: inherit; color: var(--_ink); background: var(--_paper); border: 1px solid var(--_edge); border-radius: 6px;\n	padding: .4375rem .625rem; inline-size: 100%; min-block-size: 2.5rem;\n}\ntextarea { resize: vertical; display: block }\ntextarea.code { font-family: var(--_mono); font-size: .875rem }\ninput[type="radio"], input[type="checkbox"] { inline-size: 1.25rem; block-size: 1.25rem; margin: 0; accent-color: var(--_accent); flex: none }\n\n.notice, .warning, .note {\n	padding: .625rem .875rem; border-radius: 6px; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); background: var(--_paper);\n}\n.notice button { margin-block-start: .5rem }\n.notice.bad, .warning { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.rows { display: grid; gap: .5rem }\n.rows > div { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: .125rem 1rem }\n.rows dt { color: var(--_quiet) }\n.rows .from { display: block; font-size: .875rem; color: var(--_quiet); font-style: italic }\n@media (max-width: 30rem) {\n	.rows > div { grid-template-columns: 1fr }\n}\ndetails > summary { cursor: pointer; min-block-size: 1.5rem; inline-size: fit-content }\ndetails[open] > summary { margin-block-end: .5rem }\n@media (forced-colors: active) {\n	button.primary { forced-color-adjust: none; color: HighlightText; background: Highlight; border-color: Highlight }\n	.notice, .warning, .note { border-inline-start-color: CanvasText }\n}\n';
 
 // src/form/form.css
-var form_default = '/* Fields of a form. */\n.form { display: grid; gap: 1.375rem }\n/* A question without fields leaves no gap. */\n.form:not(:has(> :not([hidden]))) { display: none }\n.field { display: grid; gap: .375rem }\nfieldset.field { display: block }\nfieldset.field > * + * { margin-block-start: .375rem }\n.field > .label, .field legend { font-weight: 600 }\n.field legend { padding: 0 }\n.optional { font-weight: 400; color: var(--_quiet) }\n.hint.mark { font-style: italic }\n.field .error { color: var(--_bad); font-weight: 600 }\n.failed { border-inline-start: 4px solid var(--_bad); padding-inline-start: .875rem }\n.failed input[type="text"][aria-invalid="true"], .failed textarea[aria-invalid="true"] { border-color: var(--_bad); border-width: 2px }\ninput.short { max-inline-size: 12rem }\n\n.options { display: grid; gap: .125rem }\n.options.scroll { max-block-size: 18rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 6px; padding: .375rem .625rem; background: var(--_paper) }\n.option { display: flex; gap: .625rem; align-items: flex-start; padding-block: .3125rem; min-block-size: 2rem }\n.option input { margin-block-start: .125rem }\n.option label { flex: 1; min-inline-size: 0 }\n.option-hint { display: block; color: var(--_quiet); font-size: .9375rem }\n.filter { display: grid; gap: .25rem; margin-block-end: .5rem; max-inline-size: 22rem }\n.filter label { font-size: .9375rem }\n\n.parts { display: flex; flex-wrap: wrap; gap: .75rem 1rem }\n.parts + .parts, fieldset .twice { margin-block-start: .75rem !important }\n.part { display: grid; gap: .25rem }\n.part.wide { flex: 1; min-inline-size: 12rem }\n.part label { font-size: .9375rem }\ninput.w2 { inline-size: 4rem } input.w3 { inline-size: 7.5rem } input.w4 { inline-size: 5.5rem } input.w5 { inline-size: 7rem }\n.echo { font-variant-numeric: tabular-nums }\n.twice:empty { display: none }\n\n.summary { border: 2px solid var(--_bad); border-radius: 6px; padding: .875rem 1rem; background: var(--_bad-tint) }\n.summary ul { padding-inline-start: 1.25rem; margin-block-start: .375rem }\n.summary a { color: var(--_bad); font-weight: 600 }\n.unsupported, .left-out { color: var(--_quiet) }\n.left-out ul { padding-inline-start: 1.25rem }\n';
+var form_default = '/* Fields of a form. */\n.form { display: grid; gap: 1.375rem }\n/* A question without fields leaves no gap. */\n.form:not(:has(> :not([hidden]))) { display: none }\n.field { display: grid; gap: .375rem }\nfieldset.field { display: block }\nfieldset.field > * + * { margin-block-start: .375rem }\n.field > .label, .field legend { font-weight: 600 }\n.field legend { padding: 0 }\n.optional { font-weight: 400; color: var(--_quiet) }\n.hint.mark, .hint .mark { font-style: italic }\n.field .error { color: var(--_bad); font-weight: 600 }\n.failed { border-inline-start: 4px solid var(--_bad); padding-inline-start: .875rem }\n.failed input[type="text"][aria-invalid="true"], .failed textarea[aria-invalid="true"] { border-color: var(--_bad); border-width: 2px }\ninput.short { max-inline-size: 12rem }\n\n.options { display: grid; gap: .125rem }\n.options.scroll { max-block-size: 18rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 6px; padding: .375rem .625rem; background: var(--_paper) }\n.option { display: flex; gap: .625rem; align-items: flex-start; padding-block: .3125rem; min-block-size: 2rem }\n.option input { margin-block-start: .125rem }\n.option label { flex: 1; min-inline-size: 0 }\n.option-hint { display: block; color: var(--_quiet); font-size: .9375rem }\n.filter { display: grid; gap: .25rem; margin-block-end: .5rem; max-inline-size: 22rem }\n.filter label { font-size: .9375rem }\n\n.parts { display: flex; flex-wrap: wrap; gap: .75rem 1rem }\n.parts + .parts, fieldset .twice { margin-block-start: .75rem !important }\n.part { display: grid; gap: .25rem }\n.part.wide { flex: 1; min-inline-size: 12rem }\n.part label { font-size: .9375rem }\ninput.w2 { inline-size: 4rem } input.w3 { inline-size: 7.5rem } input.w4 { inline-size: 5.5rem } input.w5 { inline-size: 7rem }\n.echo { font-variant-numeric: tabular-nums }\n.twice:empty { display: none }\n\n.summary { border: 2px solid var(--_bad); border-radius: 6px; padding: .875rem 1rem; background: var(--_bad-tint) }\n.summary ul { padding-inline-start: 1.25rem; margin-block-start: .375rem }\n.summary a { color: var(--_bad); font-weight: 600 }\n.unsupported, .left-out { color: var(--_quiet) }\n.left-out ul { padding-inline-start: 1.25rem }\n';
 
 // src/chat/chat.css
-var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n[data-state="done"].state { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }\n[data-state="done"].state .actions { margin: 0 }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark, .state.wrong .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 9.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.picker.folded { padding: 0; border: 0; background: none; justify-items: start }\nfieldset.servers { display: grid; gap: .375rem }\nlegend { padding: 0 }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.about { color: var(--_quiet) }\n\n.badge { inline-size: fit-content; font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n.inbox { display: grid; gap: 1.25rem }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; color: var(--_quiet) }\n.context h2 { font-size: .9375rem; font-weight: 500 }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.call .state .mark { background: CanvasText; border-color: CanvasText; forced-color-adjust: none }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
+var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.came, .progress { scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions > * { scroll-margin-block: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n[data-state="done"].state { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }\n[data-state="done"].state .actions { margin: 0 }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark, .state.wrong .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 9.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.picker.folded { padding: 0; border: 0; background: none; justify-items: start }\nfieldset.servers { display: grid; gap: .375rem }\nlegend { padding: 0 }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.arguments h2 code { font-weight: 400 }\n.about { color: var(--_quiet) }\n\n.badge { inline-size: fit-content; font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n.inbox { display: grid; gap: 1.25rem }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; color: var(--_quiet) }\n.context h2 { font-size: .9375rem; font-weight: 500 }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.call .state .mark { background: CanvasText; border-color: CanvasText; forced-color-adjust: none }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
 
 // src/chat/chat.ts
+var slack = 100;
 var ParleyChat = class extends StoreElement {
   static observedAttributes = ["conversation-id"];
   #root;
@@ -2374,6 +2423,7 @@ var ParleyChat = class extends StoreElement {
   #calls = /* @__PURE__ */ new Map();
   #picker = null;
   #folded = false;
+  #news = null;
   #title = el("h1", { class: "away" }, t("chat.title"));
   #timeline = el("div", { class: "timeline" });
   #empty = el("div", { class: "empty" });
@@ -2414,6 +2464,7 @@ var ParleyChat = class extends StoreElement {
     this.disconnectedCallback();
     this.#calls.clear();
     this.#folded = false;
+    this.#news = null;
     fill(this.#timeline);
     this.connectedCallback();
   }
@@ -2423,6 +2474,22 @@ var ParleyChat = class extends StoreElement {
     this.#calls.get(call)?.focus();
   }
   #render() {
+    const following = this.#atEnd();
+    this.#draw();
+    const news = [...this.#calls.values()].map((view) => view.newest()).filter((one) => one !== null);
+    const fresh = news.filter((one) => this.#news && !this.#news.has(one.name)).at(-1);
+    if (this.#news || news.length > 0 || this.store.loaded) this.#news = new Set(news.map((one) => one.name));
+    if (fresh && following) fresh.node.scrollIntoView({ block: "nearest" });
+  }
+  // Whether the end of the conversation is in sight and nobody is typing: only
+  // then may the page scroll to what is new. The focus stays where it is.
+  #atEnd() {
+    let active = document.activeElement;
+    while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
+    if (active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement && (active.type === "text" || active.type === "search")) return false;
+    return this.getBoundingClientRect().bottom <= window.innerHeight + slack;
+  }
+  #draw() {
     const store = this.store;
     keepFocus(this.#root, () => {
       const calls = store.callsOf(this.conversationId);
@@ -2493,7 +2560,7 @@ var ParleyInbox = class extends StoreElement {
         el(
           "div",
           { class: "context" },
-          el("h2", null, rich("inbox.context", { tool: question.tool })),
+          el("h2", null, rich("inbox.context", { tool: toolCalled(question.tool_title, question.tool) })),
           el("button", {
             type: "button",
             class: "link",
@@ -2567,7 +2634,7 @@ function message(question) {
   return [body, more, notes];
 }
 function brief(question) {
-  const line = [...`${question.tool}: ${question.message}`.trim().replace(/\s+/g, " ")];
+  const line = [...`${question.tool_title || question.tool}: ${question.message}`.trim().replace(/\s+/g, " ")];
   return line.length > 80 ? `${line.slice(0, 80).join("")}…` : line.join("");
 }
 function rows(list2, server) {
@@ -2767,7 +2834,7 @@ var ParleyQuestion = class extends StoreElement {
     const question = this.#question;
     if (!question?.can_take_back) return false;
     const call = this.store.call(question.call);
-    return !call || call.state === "waiting" || call.state === "ready" || call.state === "blocked" || call.state === "sent" && call.held;
+    return !call || call.state !== "claimed" && mayTakeBack(question, call);
   }
   // The person is on the site, and a server that holds its call waits for that.
   get #siteWaits() {
@@ -3208,7 +3275,7 @@ async function exchange(once) {
 }
 
 // src/page/app.css
-var app_default = ':host { min-block-size: 100dvh; background: var(--_ground); display: flex; flex-direction: column }\nheader { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem; padding: .625rem 1.25rem; background: var(--_paper); border-block-end: 1px solid var(--_line) }\n.skip { position: absolute; inset-block-start: -4rem; inset-inline-start: .5rem; z-index: 2 }\n.skip:focus { inset-block-start: .375rem }\n.brand { display: flex; align-items: center; gap: .5rem; font-weight: 700; font-size: 1.125rem; letter-spacing: -.01em; color: inherit; text-decoration: none; min-block-size: 1.5rem }\n.logo { inline-size: 1.25rem; block-size: 1.25rem; border-radius: 50% 50% 50% 3px; background: var(--_accent); position: relative }\n.logo::after { content: ""; position: absolute; inset: .375rem; border-radius: 50%; background: var(--_paper) }\n.space { flex: 1 }\n.who { font-size: .875rem }\n.waiting { font-size: .9375rem; padding: .25rem .625rem; border-radius: 999px; border: 1px solid transparent; color: var(--_quiet); text-decoration: none; min-block-size: 1.5rem }\n.waiting.some { color: var(--_ask); border-color: currentColor; font-weight: 600; background: var(--_ask-tint) }\n.waiting:hover, .waiting[aria-current] { text-decoration: underline; text-underline-offset: .2em }\n.menu { display: none; min-block-size: 2.25rem; padding-block: .25rem }\n.banner { padding: .5rem 1.25rem; text-align: center; font-weight: 600; color: var(--_bad); background: var(--_bad-tint); border-block-end: 1px solid var(--_line); position: sticky; inset-block-start: 0; z-index: 1 }\n.columns { flex: 1; display: grid; grid-template-columns: 17rem minmax(0, 1fr) }\n\n.columns.alone { display: block }\naside { padding: 1.25rem; border-inline-end: 1px solid var(--_line); display: grid; gap: 1.5rem; align-content: start }\naside h2 { font-size: .8125rem; letter-spacing: .02em; color: var(--_quiet); margin-block-end: .5rem }\naside ul { list-style: none; display: grid; gap: .25rem }\naside nav a { display: grid; padding-block: .4375rem; padding-inline: .4375rem .625rem; border-inline-start: 3px solid transparent; margin-inline: -.625rem; border-radius: 0; border-start-end-radius: 7px; border-end-end-radius: 7px; color: inherit; text-decoration: none; font-size: .9375rem }\naside nav a:hover { background: var(--_paper) }\naside nav a[aria-current] { background: var(--_paper); border-inline-start-color: var(--_accent) }\naside nav .title { font-weight: 550; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }\naside nav .quiet { font-size: .875rem }\naside nav strong { color: var(--_ask) }\naside .servers { gap: .875rem; font-size: .9375rem }\n.status { color: var(--_quiet); font-size: .875rem }\n.status::before { content: "● "; font-size: .625rem; vertical-align: .1em }\n.status.connected::before { color: var(--_good) }\n.status.failed::before { content: "■ "; color: var(--_bad) }\n.status.idle::before { content: "○ " }\n.address { font-size: .875rem }\n.bad-text { color: var(--_bad); font-size: .875rem }\naside details { font-size: .875rem; color: var(--_quiet) }\naside .rows > div { grid-template-columns: 1fr }\nmain { inline-size: 100%; max-inline-size: 50rem; margin-inline: auto; padding: 1.75rem 1.5rem 4rem }\nmain:focus-visible { outline: none }\n.signed-out { display: grid; gap: 1rem; max-inline-size: 36rem; padding-block: 2rem }\n@media (max-width: 54rem) {\n	.columns { display: block }\n	.menu { display: block }\n	.who { display: none }\n	aside { display: none; border-inline-end: 0; border-block-end: 1px solid var(--_line); background: var(--_paper) }\n	aside.open { display: grid }\n}\n@media (max-width: 30rem) {\n	header { padding-inline: .875rem; gap: .5rem }\n	main { padding: 1.25rem .875rem 3rem }\n	.waiting { order: 1; flex: 1 0 100%; text-align: center }\n	.waiting:not(.some) { padding: 0; text-align: start }\n}\n@media (forced-colors: active) {\n	.logo { forced-color-adjust: none; background: CanvasText }\n	.waiting.some { border-color: LinkText }\n	aside nav a[aria-current] { outline: 2px solid Highlight }\n}\n';
+var app_default = ':host { min-block-size: 100dvh; background: var(--_ground); display: flex; flex-direction: column }\nheader { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem; padding: .625rem 1.25rem; background: var(--_paper); border-block-end: 1px solid var(--_line) }\n.skip { position: absolute; inset-block-start: -4rem; inset-inline-start: .5rem; z-index: 2 }\n.skip:focus { inset-block-start: .375rem }\n.brand { display: flex; align-items: center; gap: .5rem; font-weight: 700; font-size: 1.125rem; letter-spacing: -.01em; color: inherit; text-decoration: none; min-block-size: 1.5rem }\n.logo { inline-size: 1.25rem; block-size: 1.25rem; border-radius: 50% 50% 50% 3px; background: var(--_accent); position: relative }\n.logo::after { content: ""; position: absolute; inset: .375rem; border-radius: 50%; background: var(--_paper) }\n.space { flex: 1 }\n.who { font-size: .875rem }\n.waiting { font-size: .9375rem; padding: .25rem .625rem; border-radius: 999px; border: 1px solid transparent; color: var(--_quiet); text-decoration: none; min-block-size: 1.5rem }\n.waiting.some { color: var(--_ask); border-color: currentColor; font-weight: 600; background: var(--_ask-tint) }\n.waiting:hover, .waiting[aria-current] { text-decoration: underline; text-underline-offset: .2em }\n.menu { display: none; min-block-size: 2.25rem; padding-block: .25rem }\n.banner { padding: .5rem 1.25rem; text-align: center; font-weight: 600; color: var(--_bad); background: var(--_bad-tint); border-block-end: 1px solid var(--_line); position: sticky; inset-block-start: 0; z-index: 1 }\n.columns { flex: 1; display: grid; grid-template-columns: 17rem minmax(0, 1fr) }\n\n.columns.alone { display: block }\naside { padding: 1.25rem; border-inline-end: 1px solid var(--_line); display: grid; gap: 1.5rem; align-content: start }\naside h2 { font-size: .8125rem; letter-spacing: .02em; color: var(--_quiet); margin-block-end: .5rem }\naside ul { list-style: none; display: grid; gap: .25rem }\naside nav a { display: grid; padding-block: .4375rem; padding-inline: .4375rem .625rem; border-inline-start: 3px solid transparent; margin-inline: -.625rem; border-radius: 0; border-start-end-radius: 7px; border-end-end-radius: 7px; color: inherit; text-decoration: none; font-size: .9375rem }\naside nav a:hover { background: var(--_paper) }\naside nav a[aria-current] { background: var(--_paper); border-inline-start-color: var(--_accent) }\naside nav .title { font-weight: 550; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }\naside nav .quiet { font-size: .875rem }\naside nav strong { color: var(--_ask) }\naside .servers { gap: .875rem; font-size: .9375rem }\n.status { color: var(--_quiet); font-size: .875rem }\n.status::before { content: "● "; font-size: .625rem; vertical-align: .1em }\n.status.connected::before { color: var(--_good) }\n.status.failed::before { content: "■ "; color: var(--_bad) }\n.status.idle::before { content: "○ " }\n.address { font-size: .875rem }\n.bad-text { color: var(--_bad); font-size: .875rem }\naside details { font-size: .875rem; color: var(--_quiet) }\naside .rows > div { grid-template-columns: 1fr }\n@media (min-width: 54.01rem) and (min-height: 30rem) {\n	/* What leads elsewhere stays in sight; static/page.css keeps this room when something is scrolled to. */\n	header { position: sticky; inset-block-start: 0; z-index: 2; min-block-size: 3.5rem }\n	.banner { inset-block-start: 3.5rem }\n	aside { position: sticky; inset-block-start: 3.5rem; align-self: start; min-block-size: calc(100dvh - 3.5rem); max-block-size: calc(100dvh - 3.5rem); overflow-y: auto }\n}\nmain { inline-size: 100%; max-inline-size: 50rem; margin-inline: auto; padding: 1.75rem 1.5rem 4rem }\nmain:focus-visible { outline: none }\n.signed-out { display: grid; gap: 1rem; max-inline-size: 36rem; padding-block: 2rem }\n@media (max-width: 54rem) {\n	.columns { display: block }\n	.menu { display: block }\n	.who { display: none }\n	aside { display: none; border-inline-end: 0; border-block-end: 1px solid var(--_line); background: var(--_paper) }\n	aside.open { display: grid }\n}\n@media (max-width: 30rem) {\n	header { padding-inline: .875rem; gap: .5rem }\n	main { padding: 1.25rem .875rem 3rem }\n	.waiting { order: 1; flex: 1 0 100%; text-align: center }\n	.waiting:not(.some) { padding: 0; text-align: start }\n}\n@media (forced-colors: active) {\n	.logo { forced-color-adjust: none; background: CanvasText }\n	.waiting.some { border-color: LinkText }\n	aside nav a[aria-current] { outline: 2px solid Highlight }\n}\n';
 
 // src/page/app.ts
 var recent = 8;
@@ -3274,6 +3341,7 @@ var ParleyApp = class extends HTMLElement {
   }
   async #signIn() {
     const once = takeFragment();
+    this.#locate();
     if (once !== null) {
       const problem = await exchange(once);
       this.#problem = token() === null ? problem : "";
@@ -3292,6 +3360,10 @@ var ParleyApp = class extends HTMLElement {
   }
   // ---- where we are
   #route() {
+    this.#locate();
+    this.#render();
+  }
+  #locate() {
     const query = new URLSearchParams(location.search);
     const question = query.get("q");
     if (question) this.#place = { kind: "question", id: question };
@@ -3304,7 +3376,6 @@ var ParleyApp = class extends HTMLElement {
       }
       this.#place = { kind: "chat", conversation };
     }
-    this.#render();
   }
   #go(search) {
     history.pushState(null, "", search);

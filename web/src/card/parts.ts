@@ -43,7 +43,7 @@ export function message(question: Question): Child[] {
 
 /** brief is the tool and the start of the message, for names that are only heard. */
 export function brief(question: Question): string {
-	const line = [...`${question.tool}: ${question.message}`.trim().replace(/\s+/g, ' ')]
+	const line = [...`${question.tool_title || question.tool}: ${question.message}`.trim().replace(/\s+/g, ' ')]
 	return line.length > 80 ? `${line.slice(0, 80).join('')}…` : line.join('')
 }
 

@@ -14,6 +14,7 @@ import { Problem, sentence } from '../lib/api'
 import { announce } from '../lib/announce'
 import { dropDraft, loadDraft, saveDraft } from '../lib/draft'
 import { StoreElement } from '../lib/element'
+import { mayTakeBack } from '../lib/store'
 import { rich, t } from '../lib/text'
 import { isOpen, type Action, type Check, type Input, type Question } from '../lib/wire'
 import { Form, stopNotice } from '../form/form'
@@ -101,9 +102,8 @@ export class ParleyQuestion extends StoreElement {
 	get #canTakeBack(): boolean {
 		const question = this.#question
 		if (!question?.can_take_back) return false
-		// The call may be ahead of the question's row: what was sent stays sent.
 		const call = this.store.call(question.call)
-		return !call || call.state === 'waiting' || call.state === 'ready' || call.state === 'blocked' || call.state === 'sent' && call.held
+		return !call || call.state !== 'claimed' && mayTakeBack(question, call)
 	}
 
 	// The person is on the site, and a server that holds its call waits for that.

@@ -5,7 +5,7 @@ import { bdi, el, fill, foreign, randomId, uid, type Child } from '../lib/dom'
 import { Problem, sentence } from '../lib/api'
 import { pretty, scalar } from '../lib/json'
 import type { Store } from '../lib/store'
-import { has, rich, t, when, type Key } from '../lib/text'
+import { has, rich, t, toolCalled, when, type Key } from '../lib/text'
 import { hasEnded, isOpen, type Call, type CallState, type Resolve } from '../lib/wire'
 import type { ParleyQuestion } from '../card/question'
 import { details, isRow, result } from './result'
@@ -84,7 +84,7 @@ export class CallView {
 		const entries = isRow(call.arguments) ? Object.entries(call.arguments) : []
 		const where = call.server_local ? t('who.local') : ''
 		return el('div', { class: 'bubble' },
-			el('h2', { id: this.#headingId, tabIndex: -1 }, rich(where ? 'call.ran.at' : 'call.ran', { tool: title, server: call.server, place: where })),
+			el('h2', { id: this.#headingId, tabIndex: -1 }, rich(where ? 'call.ran.at' : 'call.ran', { tool: toolCalled(call.title, call.name), server: call.server, place: where })),
 			call.replaces ? el('p', { class: 'quiet' }, t('call.replaces'), ' ', el('button', { type: 'button', class: 'link', on: { click: () => this.#host.show(call.replaces ?? '') } }, t('call.replaces.show'))) : null,
 			entries.length === 0 ? el('p', { class: 'quiet' }, t('call.no-arguments')) : el('dl', { class: 'rows' }, entries.map(([name, value]) => {
 				const line = scalar(value)
@@ -130,7 +130,7 @@ export class CallView {
 	#resolve(call: Call): Child {
 		const way = (how: Resolve, key: Key, hint: Key): Child => el('div', { class: 'way' },
 			this.#button(how.replaceAll('_', '-'), t(key), () => this.#post('resolve', { how })),
-			el('p', { class: 'hint' }, rich(hint, { server: call.server, tool: call.title || call.name })))
+			el('p', { class: 'hint' }, rich(hint, { server: call.server, tool: toolCalled(call.title, call.name) })))
 		return el('div', { class: 'ways', role: 'group', 'aria-label': t('resolve.title') },
 			way('send_again', 'resolve.send-again', call.held ? 'resolve.send-again.held' : 'resolve.send-again.hint'),
 			way('it_happened', 'resolve.it-happened', 'resolve.it-happened.hint'),
@@ -192,6 +192,18 @@ export class CallView {
 		this.#keys.delete('run-again')
 		this.#host.store.takeCall(call)
 		this.#host.show(call.id)
+	}
+
+	/** newest is what a person may want to see next, and a name for it that changes with it; null while nothing is new. */
+	newest(): { name: string; node: HTMLElement } | null {
+		const call = this.#host.store.call(this.#id)
+		if (!call) return null
+		const open = this.#host.store.questionsOf(this.#id).filter(isOpen).at(-1)
+		const card = open && this.#cards.get(open.id)
+		if (card) return { name: `${open.id} ${open.mode === 'url' ? open.url?.href ?? '' : ''}`, node: card }
+		if (hasEnded(call)) return { name: `${call.id} ${call.state}`, node: this.#outcome.childElementCount > 0 ? this.#outcome : this.#progress }
+		if (call.state === 'uncertain' || call.state === 'blocked' || call.state === 'approving') return { name: `${call.id} ${call.state} ${call.reason}`, node: this.#progress }
+		return null
 	}
 
 	focus(): void {

@@ -10,6 +10,8 @@ import base from '../lib/base.css'
 import form from '../form/form.css'
 import css from './chat.css'
 
+const slack = 100 // pixels of the end that may be out of sight
+
 export class ParleyChat extends StoreElement {
 	static readonly observedAttributes = ['conversation-id']
 
@@ -18,6 +20,7 @@ export class ParleyChat extends StoreElement {
 	#calls = new Map<string, CallView>()
 	#picker: Picker | null = null
 	#folded = false
+	#news: Set<string> | null = null
 	readonly #title = el('h1', { class: 'away' }, t('chat.title'))
 	readonly #timeline = el('div', { class: 'timeline' })
 	readonly #empty = el('div', { class: 'empty' })
@@ -61,6 +64,7 @@ export class ParleyChat extends StoreElement {
 		this.disconnectedCallback()
 		this.#calls.clear()
 		this.#folded = false
+		this.#news = null
 		fill(this.#timeline)
 		this.connectedCallback()
 	}
@@ -72,6 +76,25 @@ export class ParleyChat extends StoreElement {
 	}
 
 	#render(): void {
+		const following = this.#atEnd()
+		this.#draw()
+		const news = [...this.#calls.values()].map((view) => view.newest()).filter((one) => one !== null)
+		const fresh = news.filter((one) => this.#news && !this.#news.has(one.name)).at(-1)
+		// What was here when the page was opened is no news.
+		if (this.#news || news.length > 0 || this.store.loaded) this.#news = new Set(news.map((one) => one.name))
+		if (fresh && following) fresh.node.scrollIntoView({ block: 'nearest' })
+	}
+
+	// Whether the end of the conversation is in sight and nobody is typing: only
+	// then may the page scroll to what is new. The focus stays where it is.
+	#atEnd(): boolean {
+		let active: Element | null = document.activeElement
+		while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement
+		if (active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement && (active.type === 'text' || active.type === 'search')) return false
+		return this.getBoundingClientRect().bottom <= window.innerHeight + slack
+	}
+
+	#draw(): void {
 		const store = this.store
 		keepFocus(this.#root, () => {
 			const calls = store.callsOf(this.conversationId)

@@ -4,7 +4,7 @@
 
 import { el, fill, shadow } from '../lib/dom'
 import { StoreElement } from '../lib/element'
-import { rich, t } from '../lib/text'
+import { rich, t, toolCalled } from '../lib/text'
 import type { ParleyQuestion } from '../card/question'
 import base from '../lib/base.css'
 import css from './chat.css'
@@ -48,7 +48,7 @@ export class ParleyInbox extends StoreElement {
 			card.via = 'inbox'
 			card.setAttribute('question-id', question.id)
 			const item = el('div', { class: 'item' },
-				el('div', { class: 'context' }, el('h2', null, rich('inbox.context', { tool: question.tool })),
+				el('div', { class: 'context' }, el('h2', null, rich('inbox.context', { tool: toolCalled(question.tool_title, question.tool) })),
 					el('button', {
 						type: 'button', class: 'link', on: {
 							click: () => this.dispatchEvent(new CustomEvent('parley-show', { bubbles: true, composed: true, detail: { conversation: question.conversation, call: question.call } })),

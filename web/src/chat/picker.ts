@@ -3,7 +3,7 @@
 import { bdi, el, fill, foreign, keepFocus, randomId, type Child } from '../lib/dom'
 import { Problem, sentence } from '../lib/api'
 import type { Store } from '../lib/store'
-import { rich, t } from '../lib/text'
+import { rich, t, toolCalled } from '../lib/text'
 import type { Call, Server, Tool } from '../lib/wire'
 import { Form, stopNotice } from '../form/form'
 
@@ -188,14 +188,15 @@ export class Picker {
 				},
 			},
 		},
-		el('h2', { id: 'tool-heading', tabIndex: -1 }, bdi(tool.title || tool.name), ' ', el('span', { class: 'quiet' }, rich('picker.on', { server: this.#server }))),
+		el('h2', { id: 'tool-heading', tabIndex: -1 }, bdi(tool.title || tool.name), ' ', el('span', { class: 'quiet' }, rich('picker.on', { server: this.#server })),
+			tool.title && tool.title !== tool.name ? [' ', el('code', { class: 'value', dir: 'ltr' }, tool.name)] : null),
 		tool.description ? foreign('p', tool.description, 'about') : null,
 		this.#notice ? el('p', { class: 'notice bad', role: 'alert' }, this.#notice) : null,
 		tool.view.fields?.length ? null : el('p', { class: 'quiet' }, t('picker.no-arguments')),
 		form.node,
 		form.stopped ? stopNotice(form.stopped) : null,
 		el('div', { class: 'actions' },
-			form.stopped ? null : el('button', { type: 'submit', class: 'primary', id: 'run', 'data-action': 'run', 'aria-disabled': this.#busy ? 'true' : null }, this.#busy ? t('picker.running') : rich('picker.run', { tool: tool.name })),
+			form.stopped ? null : el('button', { type: 'submit', class: 'primary', id: 'run', 'data-action': 'run', 'aria-disabled': this.#busy ? 'true' : null }, this.#busy ? t('picker.running') : rich('picker.run', { tool: toolCalled(tool.title, tool.name) })),
 			el('button', { type: 'button', id: 'other-tool', 'data-action': 'other-tool', on: { click: () => this.#choose(null) } }, t('picker.other'))))
 	}
 

@@ -70,13 +70,24 @@ export class Group {
 
 	#hintsOf(field: Field, setting: Setting): Child[] {
 		const hints: Child[] = []
-		if (field.hint) hints.push(this.#hint('hint', foreign('span', field.hint)))
 		const limits = limitsOf(field)
-		if (limits) hints.push(this.#hint('hint', limits))
+		const own: Child[] = []
+		if (limits) own.push(limits)
+		if (setting.from === 'default' && setting.server) own.push(el('span', { class: 'mark' }, rich('field.suggested', { server: setting.server })))
+		if (setting.from === 'default' && !setting.server) own.push(el('span', { class: 'mark' }, t('field.default')))
+		if (setting.from === 'earlier') own.push(el('span', { class: 'mark' }, t('field.earlier')))
+		// One paragraph of sentences; a description of several lines keeps to itself.
+		const long = field.hint !== undefined && field.hint.includes('\n')
+		if (field.hint && long) hints.push(this.#hint('hint', foreign('span', field.hint)))
+		const parts: Child[] = field.hint && !long ? [foreign('span', field.hint), ...own] : own
+		if (parts.length > 0) {
+			hints.push(this.#hint('hint', parts.map((part, i) => {
+				if (i === 0) return part
+				const ended = i === 1 && field.hint && !long && /\p{Terminal_Punctuation}\s*$/u.test(field.hint)
+				return [ended ? ' ' : '. ', part]
+			})))
+		}
 		for (const note of setting.notes) hints.push(this.#hint('hint mark', note))
-		if (setting.from === 'default' && setting.server) hints.push(this.#hint('hint mark', rich('field.suggested', { server: setting.server })))
-		if (setting.from === 'default' && !setting.server) hints.push(this.#hint('hint mark', t('field.default')))
-		if (setting.from === 'earlier') hints.push(this.#hint('hint mark', t('field.earlier')))
 		if (field.secret) {
 			hints.push(this.#hint('warning', setting.server ? rich('field.secret', { server: setting.server }) : t('field.secret.argument')))
 		}

@@ -67,6 +67,8 @@ export const en = {
 	'picker.running': 'Starting',
 	'picker.other': 'Choose another tool',
 
+	'tool.titled': '“{title}”',
+
 	'call.ran': 'You ran {tool} on {server}',
 	'call.ran.at': 'You ran {tool} on {server} ({place})',
 	'call.replaces': 'This runs an earlier call again.',

@@ -9,7 +9,7 @@ import { API, Problem, Unreachable, type TokenSource } from './api'
 import { parseExact } from './json'
 import { EventParser, type StreamEvent } from './events'
 import { announce } from './announce'
-import { t } from './text'
+import { t, toolCalled } from './text'
 import { hasEnded, isOpen, type Call, type Conversation, type Question, type Server, type Session, type Tool } from './wire'
 
 /** connecting: no stream yet; live; lost: trying again; signed-out: the token is gone or refused. */
@@ -30,7 +30,6 @@ export class Store {
 	readonly api: API
 	session: Session | null = null
 	servers: readonly Server[] = []
-	conversations: readonly Conversation[] = []
 	connection: Connection = 'connecting'
 
 	readonly #questions = new Map<string, Question>()
@@ -38,10 +37,10 @@ export class Store {
 	readonly #watched = new Map<string, number>()
 	readonly #subscribers = new Set<(change: Change) => void>()
 	readonly #announced = new Set<string>()
+	#listed: readonly Conversation[] = []
 	#running: AbortController | null = null
 	#lastId = ''
 	#loaded = false
-	#listTimer = 0
 
 	constructor(base: string, token: TokenSource) {
 		this.api = new API(base, token)
@@ -89,37 +88,49 @@ export class Store {
 			.sort((a, b) => a.round - b.round || a.position - b.position || order(a, b))
 	}
 
+	/**
+	 * conversations lists those of this person, the latest first: what the server
+	 * listed, and what its rows have told since.
+	 */
+	get conversations(): readonly Conversation[] {
+		const all = new Map(this.#listed.map((one) => [one.id, { ...one, open_questions: 0 }]))
+		for (const call of [...this.#calls.values()].sort(order)) {
+			const one = all.get(call.conversation)
+			// The oldest call names its conversation; the page may know later ones alone.
+			if (!one) all.set(call.conversation, { id: call.conversation, title: call.title || call.name, updated_at: call.updated_at, open_questions: 0 })
+			else if (Date.parse(call.updated_at) > Date.parse(one.updated_at)) one.updated_at = call.updated_at
+		}
+		for (const question of this.waiting()) {
+			const one = all.get(question.conversation)
+			if (one) one.open_questions++
+		}
+		return [...all.values()].sort((a, b) => Date.parse(b.updated_at) - Date.parse(a.updated_at) || (a.id < b.id ? -1 : 1))
+	}
+
 	takeQuestion(question: Question): void {
 		const known = this.#questions.get(question.id)
 		if (known && known.version > question.version) return
 		this.#questions.set(question.id, question)
 		if (!known && isOpen(question)) this.#tell(question)
 		this.#emit({ kind: 'question', id: question.id })
-		this.#listSoon()
 	}
 
 	takeCall(call: Call): void {
 		const known = this.#calls.get(call.id)
 		if (known && known.version > call.version) return
 		this.#calls.set(call.id, call)
+		for (const question of this.questionsOf(call.id)) {
+			if (question.can_take_back && !mayTakeBack(question, call)) this.#questions.set(question.id, { ...question, can_take_back: false })
+		}
 		this.#emit({ kind: 'call', id: call.id })
 		if (this.#watched.has(call.conversation)) {
-			if (hasEnded(call) && known && !hasEnded(known)) announce(t('said.ended', { tool: call.title || call.name, server: call.server }))
-			// Whether an answer can be taken back depends on its call.
-			if (known && known.state !== call.state) this.#refresh(call)
+			if (hasEnded(call) && known && !hasEnded(known)) announce(t('said.ended', { tool: toolCalled(call.title, call.name), server: call.server }))
 		}
-		this.#listSoon()
 	}
 
 	/** touch redraws a call whose view has news of its own. */
 	touch(call: string): void {
 		this.#emit({ kind: 'call', id: call })
-	}
-
-	#refresh(call: Call): void {
-		for (const question of this.questionsOf(call.id)) {
-			if (question.can_take_back) void this.loadQuestion(question.id).catch(() => undefined)
-		}
 	}
 
 	// A new question is announced once, by name, wherever it is drawn.
@@ -148,23 +159,25 @@ export class Store {
 	}
 
 	async loadTools(server: string): Promise<Tool[]> {
-		const { tools } = await this.api.read<{ tools: Tool[] | null }>(`/v1/servers/${encodeURIComponent(server)}/tools`)
-		void this.loadServers().catch(() => undefined)
+		const asked = this.api.read<{ tools: Tool[] | null }>(`/v1/servers/${encodeURIComponent(server)}/tools`)
+		// Now it is known whether the server can be reached.
+		const { tools } = await asked.finally(() => void this.loadServers().catch(() => undefined))
+		this.#retitle(server, tools ?? [])
 		return tools ?? []
+	}
+
+	// Rows that were drawn before their server's tools were listed have names only.
+	#retitle(server: string, tools: readonly Tool[]): void {
+		const titled = new Set(tools.filter((tool) => tool.title && tool.title !== tool.name).map((tool) => tool.name))
+		const stale = [...this.#calls.values()].some((call) => call.server === server && call.title === call.name && titled.has(call.name))
+		if (!stale && !this.#listed.some((one) => titled.has(one.title))) return
+		void Promise.all([this.loadConversations(), ...[...this.#watched.keys()].map((id) => this.#loadConversation(id))]).catch(() => undefined)
 	}
 
 	async loadConversations(): Promise<void> {
 		const { conversations } = await this.api.read<{ conversations: Conversation[] | null }>('/v1/conversations')
-		this.conversations = conversations ?? []
+		this.#listed = conversations ?? []
 		this.#emit({ kind: 'conversations' })
-	}
-
-	#listSoon(): void {
-		if (!this.#loaded || this.#listTimer) return
-		this.#listTimer = window.setTimeout(() => {
-			this.#listTimer = 0
-			void this.loadConversations().catch(() => undefined)
-		}, 300)
 	}
 
 	/** watch keeps a conversation loaded until the returned function is called. */
@@ -322,6 +335,12 @@ export class Store {
 			await this.#loadSnapshot().catch(() => undefined)
 		}
 	}
+}
+
+/** mayTakeBack says whether a call, which may be ahead of the question's row, has not gone past the point where the answer can be taken back. */
+export function mayTakeBack(question: Question, call: Call): boolean {
+	if (call.state === 'sent') return call.held && question.held
+	return question.round === call.round && (call.state === 'waiting' || call.state === 'ready' || call.state === 'claimed' || call.state === 'blocked')
 }
 
 function order(a: { created_at: string; id: string }, b: { created_at: string; id: string }): number {

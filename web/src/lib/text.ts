@@ -49,6 +49,11 @@ function show(value: string | number | undefined): string {
 	return typeof value === 'number' ? numbers.format(value) : value ?? ''
 }
 
+/** toolCalled is a tool inside a sentence: a title in quotation marks, or its name as it is. */
+export function toolCalled(title: string | undefined, name: string): string {
+	return title && title !== name ? t('tool.titled', { title }) : name
+}
+
 /** has says whether a key made at run time exists. */
 export function has(key: string): key is Key {
 	return Object.hasOwn(en, key)

@@ -106,6 +106,8 @@ export type Question = {
 	server_local: boolean
 	server_address: string
 	tool: string
+	/** What people call the tool: its title, or its name. */
+	tool_title?: string
 	mode: 'form' | 'url'
 	message: string
 	message_findings?: (Finding | string)[] | null

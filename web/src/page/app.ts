@@ -66,6 +66,7 @@ export class ParleyApp extends HTMLElement {
 
 	async #signIn(): Promise<void> {
 		const once = takeFragment()
+		this.#locate() // before anything is waited for: a browser fetches the icon again after each change of the address
 		if (once !== null) {
 			const problem = await exchange(once)
 			// An address used twice is no trouble for who is signed in already.
@@ -89,6 +90,11 @@ export class ParleyApp extends HTMLElement {
 	// ---- where we are
 
 	#route(): void {
+		this.#locate()
+		this.#render()
+	}
+
+	#locate(): void {
 		const query = new URLSearchParams(location.search)
 		const question = query.get('q')
 		if (question) this.#place = { kind: 'question', id: question }
@@ -101,7 +107,6 @@ export class ParleyApp extends HTMLElement {
 			}
 			this.#place = { kind: 'chat', conversation }
 		}
-		this.#render()
 	}
 
 	#go(search: string): void {

@@ -9,16 +9,16 @@ import css from '../form/form.css'
 
 declare global {
 	interface Window {
-		/** Draws the form in place of the one before. */
-		testOnlyForm: (view: View, options?: Partial<FormOptions>) => Form
+		/** Draws a form at the end of the main part, in place of one of the same name. */
+		testOnlyForm: (view: View, options?: Partial<FormOptions>, name?: string) => Form
 	}
 }
 
-window.testOnlyForm = (view, options) => {
-	const host = el('main', { id: 'form' })
+window.testOnlyForm = (view, options, name = 'form') => {
+	const host = el('section', { id: name, 'aria-label': name })
 	const form = new Form({ view, server: 'desk', ...options })
 	shadow(host, base, css).append(el('form', { noValidate: true }, form.node))
-	document.getElementById('form')?.remove()
-	document.body.append(host)
+	document.getElementById(name)?.remove()
+	document.querySelector('main')?.append(host)
 	return form
 }
