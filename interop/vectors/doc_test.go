@@ -43,7 +43,7 @@ var bundle = sync.OnceValues(func() ([]byte, error) {
 })
 
 const page = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Form</title>
-<link rel="icon" href="%s"><link rel="stylesheet" href="%s">%s</head><body><header><h1>Form</h1></header>%s</body></html>`
+<link rel="icon" href="%s"><link rel="stylesheet" href="%s">%s</head><body><main><h1>Forms</h1><h2>Conversation</h2>%s</main></body></html>`
 
 // serve starts a site under the product's policy: / with the form on its own,
 // /card with the card of question q1 as pages embed it.
@@ -76,9 +76,9 @@ func serve(t *testing.T, question any) string {
 		}
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /{$}", html(`<script src="/fill.js"></script><script type="module" src="/form.js"></script>`, ""))
+	mux.Handle("GET /{$}", html(`<script src="/fill.js"></script><script type="module" src="/form.js"></script>`, "<h3>Call</h3>"))
 	mux.Handle("GET /card", html(`<script type="module" src="`+web.AssetPath("elements.js")+`"></script>`,
-		`<main><h2>Questions</h2><parley-question question-id="q1"></parley-question></main>`))
+		`<parley-question question-id="q1"></parley-question>`))
 	mux.Handle("GET /form.js", javascript(script))
 	mux.Handle("GET /fill.js", javascript(fill))
 	mux.Handle("GET /assets/", web.Assets())
