@@ -1,0 +1,154 @@
+package clients
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/parley-mcp/parley/interop/stranger"
+)
+
+// inspector is mcpdo, the Inspector on the command line: each command is a
+// process, and a daemon of the folder's own keeps the connection between them.
+type inspector struct {
+	t   *testing.T
+	env []string
+}
+
+func newInspector(t *testing.T) *inspector {
+	t.Helper()
+	// A path of a socket has to be short, so this is not t.TempDir.
+	home, err := os.MkdirTemp("", "mcpdo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(home); err != nil {
+			t.Error(err)
+		}
+	})
+	return &inspector{t: t, env: append(os.Environ(), "HOME="+home, "MCP_INSPECTOR_SECRET_STORE=file")}
+}
+
+// do runs one command and returns what it prints: a result, or what is pending.
+func (i *inspector) do(ctx context.Context, args ...string) ([]byte, outcome) {
+	i.t.Helper()
+	command, err := stranger.Node(ctx, "@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js", append([]string{"--format", "json"}, args...)...)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	command.Env, command.Stderr = i.env, &stderr
+	out, err := command.Output()
+	if err == nil {
+		return out, outcome{}
+	}
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+		i.t.Fatal(err)
+	}
+	for line := range bytes.Lines(stderr.Bytes()) {
+		var said struct {
+			Error struct {
+				Message string `json:"message"`
+			} `json:"error"`
+		}
+		if json.Unmarshal(line, &said) == nil && said.Error.Message != "" {
+			return out, outcome{Error: said.Error.Message}
+		}
+	}
+	i.t.Fatalf("mcpdo %q: %v\n%s", args, err, stderr.Bytes())
+	return nil, outcome{}
+}
+
+func connectInspector(t *testing.T, l *link) func(string, map[string]any) outcome {
+	t.Helper()
+	i := newInspector(t)
+	kind := "stdio"
+	if l.server.URL != "" {
+		kind = "streamable-http"
+	}
+	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"desk": struct {
+		Type string `json:"type"`
+		target
+	}{kind, l.server}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "servers.json")
+	if err := os.WriteFile(file, servers, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	era, can := "legacy", "off"
+	if l.revision == "2026-07-28" {
+		era = "modern"
+	}
+	switch len(l.canAsk) {
+	case 1:
+		can = l.canAsk[0]
+	case 2:
+		can = "both"
+	}
+	_, failed := i.do(t.Context(), "--config", file, "connect", "--era", era, "--elicit", can, "desk")
+	if failed.Error != "" {
+		t.Fatalf("connecting: %s", failed.Error)
+	}
+	// The daemon outlives the commands, so it is told to stop.
+	t.Cleanup(func() { i.do(context.Background(), "daemon", "stop") })
+	return func(tool string, arguments map[string]any) outcome {
+		text, err := json.Marshal(arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i.finish(l, "--connection", "desk", "tools/call", tool, "--tool-args-json", string(text))
+	}
+}
+
+// finish runs a command and answers what is asked until it has a result.
+func (i *inspector) finish(l *link, args ...string) outcome {
+	t := i.t
+	t.Helper()
+	out, failed := i.do(t.Context(), args...)
+	for {
+		var said struct {
+			Pending *struct {
+				ID string `json:"elicitationId"`
+				question
+			} `json:"elicitationPending"`
+		}
+		if len(out) > 0 {
+			if err := json.Unmarshal(out, &said); err != nil {
+				t.Fatalf("%v in %s", err, out)
+			}
+		}
+		if said.Pending == nil {
+			break
+		}
+		reply, err := l.answer(t.Context(), said.Pending.question)
+		if err != nil {
+			t.Fatal(err)
+		}
+		respond := []string{"elicitation/respond", said.Pending.ID}
+		switch {
+		case reply.Action == "accept" && said.Pending.Mode == "url":
+			respond = append(respond, "--done")
+		case reply.Action == "accept":
+			content, err := json.Marshal(reply.Content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			respond = append(respond, string(content))
+		default:
+			respond = append(respond, "--"+reply.Action)
+		}
+		out, failed = i.do(t.Context(), respond...)
+	}
+	if failed.Error != "" && len(out) == 0 {
+		return failed
+	}
+	return result(t, out)
+}
