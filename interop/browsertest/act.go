@@ -24,6 +24,15 @@ var modifiers = map[string]kb.Modifier{
 	"Shift": kb.ModifierShift, "Control": kb.ModifierCtrl, "Alt": kb.ModifierAlt, "Meta": kb.ModifierMeta,
 }
 
+// raw makes a key press the kind that a keyboard makes: what handles its keydown
+// gets no keypress after it. Otherwise Enter on a link that moves the focus into
+// a form would also send that form.
+func raw(event *input.DispatchKeyEventParams) {
+	if event.Type == input.DispatchKeyEventTypeKeyDown {
+		event.Type = input.DispatchKeyEventTypeRawKeyDown
+	}
+}
+
 // Press presses keys one after the other: "Tab", "Shift+Tab", "Enter", "Space",
 // "Escape", "ArrowDown", "Control+a", or a single character.
 func (p *Page) Press(chords ...string) {
@@ -45,7 +54,7 @@ func (p *Page) Press(chords ...string) {
 			}
 			code = key
 		}
-		if err := chromedp.Do(p.ctx, chromedp.KeyEvent(code, chromedp.KeyModifiers(held...))); err != nil {
+		if err := chromedp.Do(p.ctx, chromedp.KeyEvent(code, chromedp.KeyModifiers(held...), raw)); err != nil {
 			p.t.Fatalf("browsertest: pressing %s: %v", chord, err)
 		}
 	}
@@ -54,7 +63,7 @@ func (p *Page) Press(chords ...string) {
 // Type types text into the element that has the focus, key by key.
 func (p *Page) Type(text string) {
 	p.t.Helper()
-	if err := chromedp.Do(p.ctx, chromedp.KeyEvent(text)); err != nil {
+	if err := chromedp.Do(p.ctx, chromedp.KeyEvent(text, raw)); err != nil {
 		p.t.Fatalf("browsertest: typing: %v", err)
 	}
 }
