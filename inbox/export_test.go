@@ -21,3 +21,6 @@ var (
 	Digest  = digest
 	BaseKey = baseKey
 )
+
+// Fence is the fencing number of a claim.
+func Fence(c *Claim) int64 { return c.fence }

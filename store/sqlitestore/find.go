@@ -46,14 +46,14 @@ func (s *Store) NextDue(ctx context.Context) (next time.Time, err error) {
 }
 
 // Ended implements [inbox.Store].
-func (s *Store) Ended(ctx context.Context, before time.Time, after inbox.Ref, limit int) ([]inbox.Ref, error) {
+func (s *Store) Ended(ctx context.Context, age time.Duration, after inbox.Ref, limit int) ([]inbox.Ref, error) {
 	from := int64(-1 << 63)
 	if after.ID() != "" {
 		from = after.Due.UnixMicro()
 	}
 	return s.refs(ctx, `SELECT p.key, c.id, '', c.ended FROM inbox_calls c JOIN inbox_principals p ON p.id = c.principal
-		WHERE c.ended < ?1 AND c.ended >= ?2 AND (c.ended, c.id) > (?2, ?3) ORDER BY c.ended, c.id LIMIT ?4`,
-		before.UnixMicro(), from, after.ID(), limit)
+		WHERE c.ended <= ?1 AND c.ended >= ?2 AND (c.ended, c.id) > (?2, ?3) ORDER BY c.ended, c.id LIMIT ?4`,
+		s.clock().Add(-age).UnixMicro(), from, after.ID(), limit)
 }
 
 // Owned implements [inbox.Store].

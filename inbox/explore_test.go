@@ -1,0 +1,229 @@
+package inbox_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/store/memstore"
+)
+
+// exploreDeep in the environment makes TestExplore go further: more rounds,
+// more questions, more deaths. It takes some minutes.
+const exploreDeep = "PARLEY_EXPLORE_DEEP"
+
+// scene is a small world: one call, two machines that may carry it, two
+// answerers of its person at two pages, a server, and the time.
+type scene struct {
+	name   string
+	era    inbox.Era
+	asks   [][]inbox.NewQuestion // what the server may ask: at first the first, then one of these
+	blocks bool                  // calls may be blocked
+	alone  bool                  // there is one machine, not two
+	rounds int                   // how often it may ask
+	agains int                   // how often it may send state without questions
+	limit  time.Duration         // the server's deadline for each round; zero: none
+	resend int                   // how often a machine may send again by itself
+	deaths int                   // at most so many of a claim in a row, beside those of the beginning
+	lost   int                   // deaths at the beginning
+}
+
+func scenes(deep bool) []scene {
+	a, b := formQuestion("a"), formQuestion("b")
+	if deep {
+		return []scene{
+			{name: "parked", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, blocks: true, rounds: 3, agains: 2, resend: 3, deaths: 8},
+			{name: "two questions", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a, b}}, blocks: true, rounds: 1, deaths: 1},
+			{name: "deadline", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, blocks: true, rounds: 2, agains: 1, resend: 1, limit: time.Minute, deaths: 1},
+			{name: "address", era: inbox.Modern, asks: [][]inbox.NewQuestion{{urlQuestion(1)}, {urlQuestion(2)}}, blocks: true, rounds: 3, deaths: 1},
+			{name: "held", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}, {b}}, rounds: 2, deaths: 1},
+		}
+	}
+	return []scene{
+		{name: "parked", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, blocks: true, rounds: 1, lost: 7},
+		{name: "deadline", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, blocks: true, rounds: 1, limit: time.Minute},
+		{name: "address", era: inbox.Modern, asks: [][]inbox.NewQuestion{{urlQuestion(1)}, {urlQuestion(2)}}, alone: true, rounds: 2},
+		{name: "held", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, rounds: 1},
+	}
+}
+
+// TestExplore goes through all interleavings of everything that can happen in
+// a scene, transaction by transaction, and holds each step against the rules
+// that no sequence of events may break. States that differ in nothing that a
+// rule looks at are one.
+func TestExplore(t *testing.T) {
+	t.Parallel()
+	deep := os.Getenv(exploreDeep) != ""
+	var mu sync.Mutex
+	reached := map[[2]string]bool{{string(inbox.CallNew), string(inbox.Ready)}: true} // before the beginning
+	states, steps := 0, 0
+	t.Run("scene", func(t *testing.T) {
+		for _, s := range scenes(deep) {
+			t.Run(s.name, func(t *testing.T) {
+				t.Parallel()
+				e := newExplorer(t, s)
+				e.run()
+				if t.Failed() {
+					return
+				}
+				e.ends()
+				t.Logf("%d states, %d steps; the longest way has %d", len(e.points), e.steps, e.points[len(e.points)-1].depth)
+				mu.Lock()
+				defer mu.Unlock()
+				for arrow := range e.reached {
+					reached[arrow] = true
+				}
+				states, steps = states+len(e.points), steps+e.steps
+			})
+		}
+	})
+	t.Logf("%d states, %d steps", states, steps)
+	// Every arrow that some operation follows can be seen.
+	for _, a := range slices.Concat(inbox.CallArrows(), inbox.QuestionArrows()) {
+		if !a.Later && !reached[[2]string{a.From, a.To}] {
+			t.Errorf("no way leads along %s -> %s (%s)", a.From, a.To, a.Why)
+		}
+	}
+}
+
+// point is one state of the scene.
+type point struct {
+	world
+	depth int
+	from  *point // the state that it was first reached from
+	op    string // by this step
+	ended bool
+	cut   bool // it has steps that were left out to keep the scene small
+}
+
+type edge struct {
+	to int
+	op string
+}
+
+type explorer struct {
+	t       *testing.T
+	scene   scene
+	keys    *inbox.Keys
+	hints   inbox.Notifier
+	ann     inbox.Principal
+	points  []*point
+	index   map[string]int
+	edges   [][]edge
+	steps   int
+	reached map[[2]string]bool
+}
+
+func newExplorer(t *testing.T, s scene) *explorer {
+	e := &explorer{
+		t: t, scene: s, keys: inbox.NewKeys(), hints: inbox.NewLocal(), ann: inbox.Principal{Issuer: "i", Subject: "ann"},
+		index: map[string]int{}, reached: map[[2]string]bool{},
+	}
+	w := world{store: memstore.New(nil), now: time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC)}
+	w = e.enter(w)
+	c, err := w.in[0].Compose(t.Context(), e.ann, inbox.NewCall{Server: "s", Method: "tools/call", Name: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.call = c.ID
+	for range s.lost {
+		if _, _, err := w.in[1].Claim(t.Context(), e.ann, c.ID); err != nil {
+			t.Fatal(err)
+		}
+		w.ghost.claims++
+		w = e.later(w, w.now.Add(time.Minute))
+		if _, err := w.in[0].Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.seen = e.look(&w)
+	e.add(&point{world: w})
+	return e
+}
+
+// run visits every state once, nearest first, so that the way to a fault is
+// the shortest.
+func (e *explorer) run() {
+	for next := 0; next < len(e.points) && !e.t.Failed(); next++ {
+		p := e.points[next]
+		list, cut := e.stepsAt(p)
+		p.cut = cut
+		for _, s := range list {
+			to := &point{world: e.enter(p.world), depth: p.depth + 1, from: p, op: s.name}
+			err := s.do(&to.world)
+			e.steps++
+			if to.written() { // most steps are refused and leave everything as it was
+				to.seen = e.look(&to.world)
+			}
+			e.judge(p, to, err)
+			if e.t.Failed() {
+				return
+			}
+			e.edges[next] = append(e.edges[next], edge{e.add(to), s.name})
+		}
+		p.store, p.seen.questions = nil, nil // only what is ahead needs its rows
+	}
+}
+
+// add returns the number of the state, which may be an old one.
+func (e *explorer) add(p *point) int {
+	key := e.key(p)
+	if i, ok := e.index[key]; ok {
+		return i
+	}
+	p.ended = p.seen.call.State.Ended()
+	e.index[key] = len(e.points)
+	e.points = append(e.points, p)
+	e.edges = append(e.edges, nil)
+	return len(e.points) - 1
+}
+
+// ends checks that from every state an end can be reached, and without help
+// of a person who stops the call.
+func (e *explorer) ends() {
+	before := make([][]int, len(e.points))
+	for from, list := range e.edges {
+		for _, edge := range list {
+			if edge.op != "stop" {
+				before[edge.to] = append(before[edge.to], from)
+			}
+		}
+	}
+	ends := make([]bool, len(e.points))
+	var queue []int
+	for i, p := range e.points {
+		if p.ended || p.cut {
+			ends[i] = true
+			queue = append(queue, i)
+		}
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for _, from := range before[i] {
+			if !ends[from] {
+				ends[from] = true
+				queue = append(queue, from)
+			}
+		}
+	}
+	for i, p := range e.points {
+		if !ends[i] {
+			e.t.Fatalf("no way leads to an end after %s", p.way())
+		}
+	}
+}
+
+// way tells how the state was reached.
+func (p *point) way() string {
+	var ops []string
+	for q := p; q.from != nil; q = q.from {
+		ops = append(ops, q.op)
+	}
+	slices.Reverse(ops)
+	return fmt.Sprintf("%d steps %q", len(ops), ops)
+}
