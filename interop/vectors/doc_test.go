@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -120,5 +121,10 @@ func faultless(t *testing.T, p *browsertest.Page) {
 	t.Helper()
 	for _, fault := range p.Console() {
 		t.Errorf("the page's console: %s", fault)
+	}
+	for _, request := range p.Requests() {
+		if !strings.HasPrefix(request, "GET http://127.0.0.1:") {
+			t.Errorf("the page asked for %s", request)
+		}
 	}
 }
