@@ -292,6 +292,11 @@ func (h *Host) Start(ctx context.Context, p inbox.Principal, n NewCall) (*inbox.
 		if json.Unmarshal(n.Arguments, &object) != nil || object == nil {
 			return nil, fmt.Errorf("%w: arguments must be a JSON object", ErrInvalid)
 		}
+		// A message nested deeper than the wiretap reads does not leave this host,
+		// and the server would pass for unreachable until the call expires.
+		if nesting(n.Arguments) > maxNesting {
+			return nil, fmt.Errorf("%w: arguments are nested more than %d deep", ErrInvalid, maxNesting)
+		}
 	}
 	c, release, err := h.borrow(ctx, p, n.Server)
 	if err != nil {

@@ -1,6 +1,8 @@
 package host_test
 
 import (
+	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,5 +67,24 @@ func TestServerLimitsHeld(t *testing.T) {
 	r.answer(r.one(call.ID), inbox.Decline, "")
 	if end := r.end(call.ID); end.State != inbox.Failed || end.Reason != inbox.ReasonTooManyRounds {
 		t.Errorf("ended %s, %s", end.State, end.Reason)
+	}
+}
+
+// Arguments at the bound reach the server; beyond it the call is refused, and
+// does not wait for a server that could never get it.
+func TestArgumentsNesting(t *testing.T) {
+	t.Parallel()
+	s, _ := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{"echo": func(x *hosttest.Exchange) { x.Text("ok") }}})
+	r := newRig(t, nil, nil, s)
+	nested := func(levels int) string {
+		return `{"a":` + strings.Repeat("[", levels-1) + `"[{"` + strings.Repeat("]", levels-1) + `}`
+	}
+	stop, err := r.Step(t.Context(), ada, r.start("shop", "echo", nested(400)).ID)
+	if err != nil || stop.Call.State != inbox.Done {
+		t.Fatalf("400 levels: %+v, %v", stop, err)
+	}
+	_, err = r.Start(t.Context(), ada, host.NewCall{Conversation: "v_1", Server: "shop", Name: "echo", Arguments: json.RawMessage(nested(401))})
+	if !errors.Is(err, host.ErrInvalid) {
+		t.Errorf("401 levels: %v, want ErrInvalid", err)
 	}
 }

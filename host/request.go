@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -125,4 +126,26 @@ func (r *request) send(ctx context.Context, session *mcp.ClientSession) error {
 		err = fmt.Errorf("method %q is none that a call can have", r.method)
 	}
 	return err
+}
+
+// maxNesting bounds the arguments of a call. The wiretap passes messages of 500
+// levels; the request around the arguments has some of its own.
+const maxNesting = 400
+
+// nesting is how deep the objects and arrays of a JSON value are nested.
+func nesting(raw json.RawMessage) (deepest int) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	for now := 0; ; {
+		token, err := dec.Token()
+		if err != nil {
+			return deepest
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			now++
+			deepest = max(deepest, now)
+		case json.Delim('}'), json.Delim(']'):
+			now--
+		}
+	}
 }
