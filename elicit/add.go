@@ -53,6 +53,11 @@ func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Co
 		panic("elicit: unknown outcome") // step returns only these
 	})
 	s.know(methodTool, tool.Name)
+	if tool.InputSchema != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.headers[tool.Name] = true
+	}
 }
 
 // AddPrompt adds a prompt whose handler can ask; see [AddTool] for how it runs.
@@ -152,6 +157,17 @@ func (s *Server) has(method, name string) bool {
 	defer s.mu.RUnlock()
 	return s.known[method+" "+name] || method == methodResource &&
 		slices.ContainsFunc(s.templates, func(t *uritemplate.Template) bool { return t.Regexp().MatchString(name) })
+}
+
+// plain reports whether requests for the name are answered by this kit and take
+// no arguments from headers (x-mcp-header in a schema of the tool's own).
+func (s *Server) plain(method, name string) bool {
+	if !s.has(method, name) {
+		return false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return method != methodTool || !s.headers[name]
 }
 
 // toolError turns a handler's error into what the client gets: a JSON-RPC

@@ -113,7 +113,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			if m.canAsk() {
 				beat = firstBeat
 			}
-			body = h.server.rewrite(body, m)
+			changed := h.server.mend(m)
+			if request, ok := h.call(req, m); ok {
+				beating := newHeartbeat(w, beat)
+				defer beating.end()
+				h.serveCall(beating, req, request)
+				return
+			}
+			body = m.text(body, changed)
 			if version == "" {
 				// Modern but without the header: the modern handler has the
 				// right error for it.

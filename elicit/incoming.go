@@ -27,23 +27,49 @@ type incoming struct {
 	answers mcp.InputResponseMap // as the SDK decoded them, if it did
 	token   any                  // for progress
 
-	session      *mcp.ServerSession
-	extra        *mcp.RequestExtra
-	version      string
-	capabilities *mcp.ClientCapabilities
-	client       *mcp.Implementation
+	session *mcp.ServerSession
+	extra   *mcp.RequestExtra
+	version string
+	modes   modes
+	client  mcp.Implementation // as far as it says
 }
 
 func newIncoming[P mcp.Params](method string, req *mcp.ServerRequest[P]) incoming {
-	return incoming{
-		method:       method,
-		meta:         req.Params.GetMeta(),
-		session:      req.Session,
-		extra:        req.Extra,
-		version:      req.ProtocolVersion(),
-		capabilities: req.ClientCapabilities(),
-		client:       req.ClientInfo(),
+	in := incoming{
+		method:  method,
+		meta:    req.Params.GetMeta(),
+		session: req.Session,
+		extra:   req.Extra,
+		version: req.ProtocolVersion(),
 	}
+	if in.version >= modernRevision {
+		in.modes, in.client = modernClient(in.meta)
+		return in
+	}
+	in.modes = declaredModes(req.ClientCapabilities())
+	if client := req.ClientInfo(); client != nil {
+		in.client = *client
+	}
+	return in
+}
+
+// modernClient reads what a modern request says about its client, and what the
+// SDK has checked. The SDK's own methods for it encode and decode the values
+// again, at the cost of a whole decoder each.
+func modernClient(meta mcp.Meta) (modes, mcp.Implementation) {
+	info, _ := meta[mcp.MetaKeyClientInfo].(map[string]any)
+	var client mcp.Implementation
+	client.Name, _ = info["name"].(string)
+	client.Version, _ = info["version"].(string)
+	capabilities, _ := meta[mcp.MetaKeyClientCapabilities].(map[string]any)
+	elicitation, ok := capabilities["elicitation"].(map[string]any)
+	if !ok {
+		return modes{}, client
+	}
+	_, form := elicitation["form"].(map[string]any)
+	_, url := elicitation["url"].(map[string]any)
+	// An empty object is form mode alone: see declaredModes.
+	return modes{form: form || !url, url: url}, client
 }
 
 func toolIncoming(req *mcp.CallToolRequest, inputs []string) incoming {

@@ -124,20 +124,45 @@ func newQuestion(key, message string, t reflect.Type, options []AskOption) (*que
 			return nil, fmt.Errorf("elicit: question %q: %w", key, err)
 		}
 	}
+	if err := q.draw(len(options) == 0); err != nil {
+		return nil, err
+	}
+	q.digest = digest([]byte(FormMode), []byte(message), q.full)
+	return q, nil
+}
+
+// drawings are the forms that no option has changed, by type. They stay as they
+// are as long as the program runs, and drawing one is most of the work of asking.
+var drawings sync.Map // of reflect.Type to drawing
+
+type drawing struct {
+	full   []byte
+	schema *form.Schema
+}
+
+// draw writes and checks the form. One that is as its type says is kept.
+func (q *question) draw(asTyped bool) (err error) {
+	if asTyped {
+		known, _ := drawings.Load(q.goType)
+		if d, ok := known.(drawing); ok {
+			q.full, q.schema = d.full, d.schema
+			return nil
+		}
+	}
 	for _, f := range q.fields {
 		if f.kind == kindChoices && len(f.options) == 0 {
-			return nil, fmt.Errorf("elicit: question %q: %q is a list without options", key, f.name)
+			return fmt.Errorf("elicit: question %q: %q is a list without options", q.key, f.name)
 		}
 	}
 	if q.full, err = writeSchema(q.fields, rev20260728); err != nil {
-		return nil, fmt.Errorf("elicit: question %q: %w", key, err)
+		return fmt.Errorf("elicit: question %q: %w", q.key, err)
 	}
 	if q.schema, err = form.Parse(q.full); err != nil {
-		return nil, fmt.Errorf("elicit: question %q: %w", key, err)
+		return fmt.Errorf("elicit: question %q: %w", q.key, err)
 	}
 	for _, f := range q.fields {
 		if err := q.checkDefault(f); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	// MCP 2026-07-28 elicitation, "Form Mode Security" S1, MCP 2025-06-18
@@ -145,11 +170,13 @@ func newQuestion(key, message string, t reflect.Type, options []AskOption) (*que
 	// passwords, API keys and the like in a form.
 	for _, f := range q.fields {
 		if words := q.secret(f); words != "" {
-			return nil, fmt.Errorf("elicit: question %q: field %q asks for a secret (%s), which must not pass a form: ask for it on a page of your own, in URL mode", key, f.name, words)
+			return fmt.Errorf("elicit: question %q: field %q asks for a secret (%s), which must not pass a form: ask for it on a page of your own, in URL mode", q.key, f.name, words)
 		}
 	}
-	q.digest = digest([]byte(FormMode), []byte(message), q.full)
-	return q, nil
+	if asTyped {
+		drawings.Store(q.goType, drawing{q.full, q.schema})
+	}
+	return nil
 }
 
 // secretCache holds the words by which a field asks for a secret, "" if it does

@@ -41,15 +41,25 @@ func (m message) version() string {
 // something that was added here or in a response to elicitation/create, or the
 // handshake is to be mended.
 func (s *Server) rewrite(text []byte, m message) []byte {
-	var changed bool
+	return m.text(text, s.mend(m))
+}
+
+// mend does what rewrite says to the fields of a message, and reports whether
+// it did anything.
+func (s *Server) mend(m message) bool {
 	switch {
 	case m.canAsk():
-		changed = s.rewriteRetry(m)
+		return s.rewriteRetry(m)
 	case m.method == "initialize":
-		changed = rewriteInitialize(m)
+		return rewriteInitialize(m)
 	case m.isResponse():
-		changed = rewriteResult(m)
+		return rewriteResult(m)
 	}
+	return false
+}
+
+// text is the message as it is now.
+func (m message) text(text []byte, changed bool) []byte {
 	if !changed {
 		return text
 	}

@@ -75,6 +75,7 @@ type Server struct {
 	shared    bool         // the key outlives the process
 	ring      *seal.Ring
 	known     map[string]bool // "method name" of what was added
+	headers   map[string]bool // names of tools that may want arguments in headers
 	templates []*uritemplate.Template
 }
 
@@ -99,6 +100,7 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 		visitWait: visitWait,
 		shared:    options.Keyset != nil || options.KeysFile != "",
 		known:     make(map[string]bool),
+		headers:   make(map[string]bool),
 	}
 	if s.principal == nil {
 		s.principal = tokenPrincipal

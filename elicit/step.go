@@ -99,6 +99,9 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 			Method:    in.method,
 			Name:      in.name,
 			Arguments: slices.Clone(in.arguments),
+
+			ClientName:    in.client.Name,
+			ClientVersion: in.client.Version,
 		},
 		bound: binding{
 			audience:  s.audience,
@@ -107,7 +110,7 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 			name:      in.name,
 			arguments: arguments,
 		},
-		modes:    declaredModes(in.capabilities),
+		modes:    in.modes,
 		revision: revisionOf(in.version),
 		inputs:   in.inputs,
 		progress: in.progress(),
@@ -115,9 +118,6 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 	}
 	if in.method != methodResource { // a URI may hold anything
 		r.log = r.log.With("name", in.name)
-	}
-	if in.client != nil {
-		r.request.ClientName, r.request.ClientVersion = in.client.Name, in.client.Version
 	}
 	answers := "" // digest of those that a request state came with
 	if r.revision == rev20260728 {
