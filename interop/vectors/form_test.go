@@ -322,11 +322,11 @@ func TestEarlyRelief(t *testing.T) {
 			// Two fields that differ in their words only are one.
 			like := f
 			like.Name, like.Label, like.Hint = "", "", ""
-			if key := jsString(t, like); seen[key] {
+			key := jsString(t, like)
+			if seen[key] {
 				continue
-			} else {
-				seen[key] = true
 			}
+			seen[key] = true
 			switch f.Control {
 			case form.ControlBoolean, form.ControlChoice, form.ControlChoices, form.ControlJSON:
 				continue
