@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -131,6 +132,51 @@ func TestSealedAtRest(t *testing.T) {
 		if bytes.Contains(given, []byte(secret)) {
 			t.Errorf("the guard can read %q", secret)
 		}
+	}
+}
+
+// exchanged is a store that gives out the outcome of another record.
+type exchanged struct {
+	*spy
+	outcome []byte
+}
+
+func (e *exchanged) Take(ctx context.Context, record elicit.CallRecord, lease, keep time.Duration) (elicit.CallRecord, bool, error) {
+	found, taken, err := e.spy.Take(ctx, record, lease, keep)
+	if !taken && e.outcome != nil {
+		found.Outcome = e.outcome
+	}
+	return found, taken, err
+}
+
+// TestOutcomeOfAnother has the store mix up records: nobody may get what
+// another was told.
+func TestOutcomeOfAnother(t *testing.T) {
+	t.Parallel()
+	guard := &exchanged{spy: newSpy()}
+	server, handler := newServer(t, &elicit.Options{Audience: "a", KeysFile: filepath.Join(t.TempDir(), "keys.json"), Replay: guard, Principal: byHeader})
+	elicit.AddTool(server, &mcp.Tool{Name: "who"}, func(_ context.Context, call *elicit.Call, _ none) (string, error) {
+		return call.Principal().Subject, nil
+	})
+	bob := ada.Clone()
+	bob.Set("X-Subject", "bob")
+	of := func(header http.Header) *elicittest.Client {
+		return elicittest.Connect(t, handler, modern, nil, &elicittest.Options{Header: header, Meta: map[string]any{metaKey: "same"}})
+	}
+	for _, header := range []http.Header{ada, bob} {
+		result, err := of(header).Call(t.Context(), "who", none{})
+		if err != nil || string(result.Structured) != `"`+header.Get("X-Subject")+`"` {
+			t.Fatalf("result %+v, error %v", result, err)
+		}
+	}
+	guard.outcome = guard.outcomes[0]
+	if result, err := of(ada).Call(t.Context(), "who", none{}); err != nil || string(result.Structured) != `"ada"` {
+		t.Errorf("result %+v, error %v: this one is her own", result, err)
+	}
+	_, err := of(bob).Call(t.Context(), "who", none{})
+	var refused *elicittest.Error
+	if !errors.As(err, &refused) || string(refused.Data) != `{"reason":"outcome_unknown"}` {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -92,6 +92,13 @@ func testFork(t *testing.T, store Store) {
 	for name, answers := range forks {
 		refused(t, name, send(t, client, "pay", "o1", first.state(t), answers), -32602, "invalid_request_state")
 	}
+	// Answers that will be judged wrong are told apart, too.
+	wrong := send(t, client, "pay", "o2", "", nil)
+	ambiguous := answer("amount", `{"amount":8,"amount":9}`)
+	again := send(t, client, "pay", "o2", wrong.state(t), ambiguous)
+	same(t, "wrong answer", again, send(t, client, "pay", "o2", wrong.state(t), ambiguous))
+	refused(t, "another wrong answer", send(t, client, "pay", "o2", wrong.state(t), answer("amount", `{"amount":9,"amount":8}`)), -32602, "invalid_request_state")
+
 	third := send(t, client, "pay", "o1", second.state(t), no)
 	refused(t, "a no turned into a yes", send(t, client, "pay", "o1", second.state(t), yes), -32602, "invalid_request_state")
 	same(t, "the no", third, send(t, client, "pay", "o1", second.state(t), no))
@@ -192,10 +199,15 @@ func testRunning(t *testing.T, store Store) {
 	address, keys, done := store.New(t), keysFile(t), newEffects()
 	entered, leave := make(chan struct{}), make(chan struct{})
 	before := func(ctx context.Context, order string) error {
-		if order == "cancelled" {
+		switch order {
+		case "cancelled":
 			entered <- struct{}{}
 			<-ctx.Done()
 			return context.Cause(ctx)
+		case "done in spite of it":
+			entered <- struct{}{}
+			<-ctx.Done()
+			return nil
 		}
 		entered <- struct{}{}
 		<-leave
@@ -247,29 +259,35 @@ func testRunning(t *testing.T, store Store) {
 		d.done(t, test.name, 1)
 	}
 
-	key := map[string]any{metaKey: "cancelled"}
-	ctx, cancel := context.WithCancel(t.Context())
-	client = d.client(t, modern, key)
-	var group sync.WaitGroup
-	group.Go(func() {
-		_, err := client.Send(ctx, "tools/call", map[string]any{"name": "book", "arguments": map[string]any{"order": "cancelled"}})
-		if err == nil {
-			t.Error("a cancelled request has a reply")
+	// Who cancels does not wait for the handler: until that has ended, it runs.
+	cancelled := func(order string) reply {
+		client := d.client(t, modern, map[string]any{metaKey: "cancelled"})
+		if order != "cancelled" {
+			client = d.client(t, modern, map[string]any{metaKey: "done"})
 		}
-	})
-	<-entered
-	cancel()
-	group.Wait()
-	// The client does not wait for the handler: until that has ended, it runs.
-	for {
-		r := send(t, other.client(t, modern, key), "book", "cancelled", "", nil)
-		if r.reason() == "call_in_progress" {
-			continue
+		ctx, cancel := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		group.Go(func() {
+			_, err := client.Send(ctx, "tools/call", map[string]any{"name": "book", "arguments": map[string]any{"order": order}})
+			if err == nil {
+				t.Error("a cancelled request has a reply")
+			}
+		})
+		<-entered
+		cancel()
+		group.Wait()
+		for {
+			if r := send(t, client, "book", order, "", nil); r.reason() != "call_in_progress" {
+				return r
+			}
 		}
-		refused(t, "cancelled", r, -32000, "outcome_unknown")
-		break
 	}
+	refused(t, "cancelled", cancelled("cancelled"), -32000, "outcome_unknown")
 	d.done(t, "cancelled", 0)
+	if r := cancelled("done in spite of it"); r.result == nil {
+		t.Errorf("what was done has no outcome: %s", r)
+	}
+	d.done(t, "done in spite of it", 1)
 }
 
 // testStorm has many clients repeat, fork and roll back the same calls at once,
