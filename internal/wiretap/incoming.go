@@ -102,13 +102,6 @@ func (t *Tap) echoes(m message) bool {
 	return c != nil && c.method == m.method && m.method != "ping"
 }
 
-// onlyJunk reports whether so much came without one message that the peer is no server.
-func (t *Tap) onlyJunk() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.stats.Messages == 0 && t.stats.Junk >= maxProse
-}
-
 func (t *Tap) request(raw []byte, m message, on *call) []byte {
 	t.mu.Lock()
 	key := idKey(m.id)

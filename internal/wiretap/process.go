@@ -20,14 +20,9 @@ import (
 const (
 	DefaultGrace     = 2 * time.Second
 	DefaultProbe     = 5 * time.Second
+	DefaultProse     = 20 * time.Second
 	DefaultStderrMax = 16 << 10
 )
-
-// maxProse is how many lines a program may write before its first message. Banners and logs of a start are shorter.
-const maxProse = 100
-
-// ErrNotServer marks a program that is no MCP server: it writes text where messages belong, or sends back what it gets.
-var ErrNotServer = errors.New("the program is not an MCP server")
 
 // drain is how long a process that has exited may keep its pipes open through its children.
 const drain = time.Second
@@ -42,6 +37,9 @@ type ProcessOptions struct {
 	// Without it the SDK waits until its context ends, and the fallback with it. Default [DefaultProbe]; negative
 	// means never.
 	Probe time.Duration
+	// Prose is how long a program that has written text and no message may then be silent before it counts as no
+	// server. Default [DefaultProse].
+	Prose time.Duration
 	// StderrMax bounds how much of the end of stderr is kept, in bytes. Default [DefaultStderrMax].
 	StderrMax int
 }
@@ -90,7 +88,8 @@ type Process struct {
 	broken  error
 	probe   *time.Timer
 	probed  bool
-	foreign bool // it is no MCP server: nothing more is read
+	silence *time.Timer // after text, before the first message
+	foreign bool        // it is no MCP server: nothing more is read
 }
 
 var _ mcp.Transport = (*Process)(nil)
@@ -99,8 +98,8 @@ var _ mcp.Transport = (*Process)(nil)
 // connected here. opts may be nil. If cmd was made with a context, its end kills the program.
 //
 // Lines on stdout that are no JSON-RPC are skipped and counted. A line longer than [Options].MaxMessage ends the
-// connection; so does, with [ErrNotServer], a hundred lines before the first message, or a request of ours that comes
-// back.
+// connection; so do, with [ErrNotServer], a hundred lines before the first message, fewer and then silence, and a
+// request of ours that comes back.
 func (t *Tap) Process(cmd *exec.Cmd, opts *ProcessOptions) *Process {
 	p := &Process{
 		tap: t, cmd: cmd,
@@ -116,6 +115,9 @@ func (t *Tap) Process(cmd *exec.Cmd, opts *ProcessOptions) *Process {
 	if p.opts.Probe == 0 {
 		p.opts.Probe = DefaultProbe
 	}
+	if p.opts.Prose <= 0 {
+		p.opts.Prose = DefaultProse
+	}
 	if p.opts.StderrMax <= 0 {
 		p.opts.StderrMax = DefaultStderrMax
 	}
@@ -129,14 +131,6 @@ func (p *Process) Stderr() string { return p.errors.String() }
 
 // Exited is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
-
-// Probed reports whether the program left server/discover without a reply for [ProcessOptions].Probe. It may be legacy,
-// or slow to start.
-func (p *Process) Probed() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.probed
-}
 
 // Err returns an *[ExitError] once the connection has ended, nil before.
 func (p *Process) Err() error {
@@ -256,16 +250,6 @@ func (p *Process) read() {
 	close(p.ended)
 }
 
-// refuse stops reading from a program that is no MCP server; what is in the buffer still comes.
-func (p *Process) refuse() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.foreign {
-		p.foreign = true
-		p.out.SetReadDeadline(time.Unix(1, 0))
-	}
-}
-
 type processConn struct{ p *Process }
 
 func (c *processConn) SessionID() string { return "" }
@@ -284,8 +268,8 @@ func (c *processConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return jsonrpc.DecodeMessage(line)
 		case line := <-p.lines:
 			out, to, err := p.tap.incoming(line, nil)
-			if errors.Is(err, ErrNotServer) || err != nil && p.tap.onlyJunk() {
-				p.refuse()
+			if err != nil {
+				p.suspect(err)
 			}
 			if err != nil || out == nil {
 				continue
@@ -424,39 +408,16 @@ func rejected(err error) error {
 	return fmt.Errorf("%w: %w", &jsonrpc.Error{Code: -32005, Message: "rejected by transport"}, err)
 }
 
-// discover answers server/discover if the server does not.
-func (p *Process) discover(c *call) {
-	if p.opts.Probe < 0 {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.probe != nil {
-		p.probe.Stop()
-	}
-	p.probe = time.AfterFunc(p.opts.Probe, func() {
-		if !p.tap.forget(c) {
-			return
-		}
-		p.mu.Lock()
-		p.probed = true
-		p.mu.Unlock()
-		select {
-		case p.verdict <- errorMessage(c.id, -32601, "no reply to server/discover"):
-		case <-p.closing:
-		case <-p.ended:
-		}
-	})
-}
-
 // Close ends the program. It implements [mcp.Connection].
 func (c *processConn) Close() error {
 	p := c.p
 	p.once.Do(func() {
 		close(p.closing)
 		p.mu.Lock()
-		if p.probe != nil {
-			p.probe.Stop()
+		for _, timer := range []*time.Timer{p.probe, p.silence} {
+			if timer != nil {
+				timer.Stop()
+			}
 		}
 		p.mu.Unlock()
 		// MCP 2025-11-25 basic/lifecycle, "Shutdown", stdio: close the input stream, wait, SIGTERM, wait, SIGKILL.

@@ -100,6 +100,11 @@ func init() {
 				}
 			}
 		},
+		// banner writes a line, and nothing to anything that it is asked.
+		"banner": func() int {
+			fmt.Println("Server listening on port 3000")
+			select {}
+		},
 		"echo": func() int {
 			if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
 				return 1
@@ -260,10 +265,10 @@ func TestProcessJunk(t *testing.T) {
 // What is no server ends the connection; it does not wait for the context's end.
 func TestProcessNotServer(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"prose", "echo"} {
+	for _, name := range []string{"prose", "echo", "banner"} {
 		for _, version := range []string{v2025, v2026} {
 			tap := New(nil)
-			p := tap.Process(child(name), nil)
+			p := tap.Process(child(name), &ProcessOptions{Prose: 50 * time.Millisecond})
 			if _, err := newClient(nil).Connect(testCtx(t), p, &mcp.ClientSessionOptions{ProtocolVersion: version}); err == nil {
 				t.Fatalf("%s: connected", name)
 			}
