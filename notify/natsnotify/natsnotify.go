@@ -92,7 +92,11 @@ func Open(ctx context.Context, address string, options *Options) (*Notifier, err
 				o.Log.Warn("natsnotify: connection lost, polling only", "err", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) {
+		nats.ReconnectHandler(func(conn *nats.Conn) {
+			// The subscription was sent again; only the answer says that it holds.
+			if conn.FlushTimeout(5*time.Second) != nil {
+				return // lost once more, and there will be another time
+			}
 			o.Log.Info("natsnotify: connected again")
 			n.relay.WakeAll()
 		}),
