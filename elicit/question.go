@@ -196,8 +196,9 @@ func (q *question) secret(f field) string {
 		return ""
 	}
 	key := secretKey{q.goType, f.name, seen.Kind}
-	if cached, ok := secretCache.Load(key); ok {
-		return cached.(string)
+	cached, _ := secretCache.Load(key)
+	if words, ok := cached.(string); ok {
+		return words
 	}
 	words, _ := lint.AsksSecret(&seen)
 	secretCache.Store(key, words)
