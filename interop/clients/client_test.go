@@ -73,12 +73,15 @@ type client struct {
 }
 
 // everybody is whom the kit is held against.
-var everybody = []client{
-	{"go-sdk 1.8.0", []string{"2025-06-18", "2025-11-25", "2026-07-28"}, connectGoSDK},
-	{"mcp-go 1.2.1", []string{"2025-06-18", "2025-11-25", "2026-07-28"}, connectMCPGo},
-	{"TypeScript SDK 1.32.2", []string{"2025-11-25"}, scripted("client-v1.mjs")},
-	{"TypeScript SDK 2.4.0", []string{"2025-11-25", "2026-07-28"}, scripted("client-v2.mjs")},
-	{"Inspector 2.12.0", []string{"2025-11-25", "2026-07-28"}, connectInspector},
+func everybody(t *testing.T) []client {
+	t.Helper()
+	return []client{
+		{"go-sdk 1.8.0", []string{"2025-06-18", "2025-11-25", "2026-07-28"}, connectGoSDK},
+		{"mcp-go 1.2.1", []string{"2025-06-18", "2025-11-25", "2026-07-28"}, connectMCPGo},
+		{"TypeScript SDK 1.32.2", []string{"2025-11-25"}, scripted("client-v1.mjs")},
+		{"TypeScript SDK 2.4.0", []string{"2025-11-25", "2026-07-28"}, scripted("client-v2.mjs")},
+		{"Inspector 2.12.0", []string{"2025-11-25", "2026-07-28"}, newInspector(t).connect},
+	}
 }
 
 // result reads what a tool returned, from the wire's own JSON.

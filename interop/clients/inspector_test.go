@@ -5,19 +5,23 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/parley-mcp/parley/interop/stranger"
 )
 
 // inspector is mcpdo, the Inspector on the command line: each command is a
-// process, and a daemon of the folder's own keeps the connection between them.
+// process, and a daemon keeps the connections between them.
 type inspector struct {
-	t   *testing.T
-	env []string
+	home string
+
+	mu          sync.Mutex // two first commands at once would start two daemons
+	connections int
 }
 
 func newInspector(t *testing.T) *inspector {
@@ -32,24 +36,27 @@ func newInspector(t *testing.T) *inspector {
 			t.Error(err)
 		}
 	})
-	return &inspector{t: t, env: append(os.Environ(), "HOME="+home, "MCP_INSPECTOR_SECRET_STORE=file")}
+	i := &inspector{home: home}
+	// The daemon outlives the commands, so it is told to stop.
+	t.Cleanup(func() { i.do(t, "daemon", "stop") })
+	return i
 }
 
 // do runs one command and returns what it prints: a result, or what is pending.
-func (i *inspector) do(ctx context.Context, args ...string) ([]byte, outcome) {
-	i.t.Helper()
-	command, err := stranger.Node(ctx, "@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js", append([]string{"--format", "json"}, args...)...)
+func (i *inspector) do(t *testing.T, args ...string) ([]byte, outcome) {
+	t.Helper()
+	command, err := stranger.Node(context.WithoutCancel(t.Context()), "@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js", append([]string{"--format", "json"}, args...)...)
 	if err != nil {
-		i.t.Fatal(err)
+		t.Fatal(err)
 	}
 	var stderr bytes.Buffer
-	command.Env, command.Stderr = i.env, &stderr
+	command.Env, command.Stderr = append(os.Environ(), "HOME="+i.home, "MCP_INSPECTOR_SECRET_STORE=file"), &stderr
 	out, err := command.Output()
 	if err == nil {
 		return out, outcome{}
 	}
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
-		i.t.Fatal(err)
+		t.Fatal(err)
 	}
 	for line := range bytes.Lines(stderr.Bytes()) {
 		var said struct {
@@ -61,18 +68,21 @@ func (i *inspector) do(ctx context.Context, args ...string) ([]byte, outcome) {
 			return out, outcome{Error: said.Error.Message}
 		}
 	}
-	i.t.Fatalf("mcpdo %q: %v\n%s", args, err, stderr.Bytes())
+	t.Fatalf("mcpdo %q: %v\n%s", args, err, stderr.Bytes())
 	return nil, outcome{}
 }
 
-func connectInspector(t *testing.T, l *link) func(string, map[string]any) outcome {
+func (i *inspector) connect(t *testing.T, l *link) func(string, map[string]any) outcome {
 	t.Helper()
-	i := newInspector(t)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.connections++
+	name := fmt.Sprintf("desk%d", i.connections)
 	kind := "stdio"
 	if l.server.URL != "" {
 		kind = "streamable-http"
 	}
-	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"desk": struct {
+	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: struct {
 		Type string `json:"type"`
 		target
 	}{kind, l.server}}})
@@ -93,26 +103,23 @@ func connectInspector(t *testing.T, l *link) func(string, map[string]any) outcom
 	case 2:
 		can = "both"
 	}
-	_, failed := i.do(t.Context(), "--config", file, "connect", "--era", era, "--elicit", can, "desk")
+	_, failed := i.do(t, "--config", file, "connect", "--era", era, "--elicit", can, name)
 	if failed.Error != "" {
 		t.Fatalf("connecting: %s", failed.Error)
 	}
-	// The daemon outlives the commands, so it is told to stop.
-	t.Cleanup(func() { i.do(context.Background(), "daemon", "stop") })
 	return func(tool string, arguments map[string]any) outcome {
 		text, err := json.Marshal(arguments)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return i.finish(l, "--connection", "desk", "tools/call", tool, "--tool-args-json", string(text))
+		return i.finish(t, l, "--connection", name, "tools/call", tool, "--tool-args-json", string(text))
 	}
 }
 
 // finish runs a command and answers what is asked until it has a result.
-func (i *inspector) finish(l *link, args ...string) outcome {
-	t := i.t
+func (i *inspector) finish(t *testing.T, l *link, args ...string) outcome {
 	t.Helper()
-	out, failed := i.do(t.Context(), args...)
+	out, failed := i.do(t, args...)
 	for {
 		var said struct {
 			Pending *struct {
@@ -145,7 +152,7 @@ func (i *inspector) finish(l *link, args ...string) outcome {
 		default:
 			respond = append(respond, "--"+reply.Action)
 		}
-		out, failed = i.do(t.Context(), respond...)
+		out, failed = i.do(t, respond...)
 	}
 	if failed.Error != "" && len(out) == 0 {
 		return failed

@@ -105,14 +105,14 @@ func TestKitWithEverybodysClients(t *testing.T) {
 		name string
 		at   target
 	}{{"stdio", program(t)}, {"HTTP", target{URL: desk.URL + "/mcp"}}}
-	pages := newPages(t)
+	pages, clients := newPages(t), everybody(t)
 
 	table := &tables.Table{Head: []string{"Client", "Transport", "Revision"}}
 	for _, s := range scenarios {
 		table.Head = append(table.Head, s.name)
 	}
 	t.Run("all", func(t *testing.T) {
-		for _, c := range everybody {
+		for _, c := range clients {
 			for _, at := range targets {
 				for _, revision := range c.revisions {
 					row := append([]string{c.name, at.name, revision}, make([]string, len(scenarios))...)
