@@ -21,6 +21,7 @@ var edges = map[string][]string{
 	"elicit":          {"form", "link", "lint", "internal/seal", "internal/plain"},
 	"inbox":           {"form", "link", "internal/seal", "internal/plain"},
 	"store":           {"inbox", "form", "link"},
+	"notify":          {"inbox"},
 	"host":            {"inbox", "form", "link", "vault", "internal/seal", "internal/wiretap", "internal/plain"},
 	"web":             {},
 	"serve":           {"inbox", "host", "policy", "audit", "web", "form", "link", "lint", "internal/plain"},
