@@ -150,6 +150,24 @@ func TestMachineKilledAfterTheMark(t *testing.T) {
 	}
 }
 
+// What one machine holds open is answered through the other.
+func TestHeldAnsweredElsewhere(t *testing.T) {
+	t.Parallel()
+	old := hosttest.NewServer(t, &hosttest.Script{Revision: "2025-11-25", Tools: legacyTools})
+	s := newShared(t, map[string]any{"old": map[string]any{"url": old.URL}})
+	a := s.machine()
+	c := a.run("v_1", "old", "ask", `{}`)
+	a.open(1)
+	b := s.machine() // too late to be the one that holds it
+	q := b.open(1)[0]
+	if got := b.api("POST", "/v1/questions/"+q.ID+"/answer", `{"action":"accept","content":{"word":"hello"}}`); got.Status != http.StatusOK {
+		t.Fatalf("the answer: %d %s", got.Status, got.Body)
+	}
+	if got := b.await(c.ID, "done"); !strings.Contains(string(got.Result), "hello") {
+		t.Errorf("done: %s", got.Result)
+	}
+}
+
 // A machine that stops in order ends what it holds with a reason, and the
 // others go on with what is parked.
 func TestMachineStops(t *testing.T) {
