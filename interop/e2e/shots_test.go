@@ -25,8 +25,8 @@ func TestScreenshots(t *testing.T) {
 	bookFlight(page)
 	fillConnection(page)
 	page.WaitFor(byRole("link", "Book a flight 1 question waiting"))
-	// At 76 % the card and what is around it fit; nothing has the focus.
-	page.Media(browsertest.Media{Width: 1280, Height: 800, TextScale: 16.0 / 21})
+	// At 70 % the card and what is around it fit; nothing has the focus.
+	page.Media(browsertest.Media{Width: 1280, Height: 800, TextScale: 16.0 / 23})
 	browsertest.Eval[any](page, `(() => {
 		let at = document.activeElement;
 		while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
