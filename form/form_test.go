@@ -265,7 +265,7 @@ func TestLines(t *testing.T) {
 		"bags":{"type":"integer"},"ok":{"type":"boolean"},"note":{"type":"string","title":"Your note"}}}`)
 	got := mustJSON(t, s.Lines([]byte(`{"size":"s","days":["m","t"],"bags":2,"ok":true,"note":"a\u202eb"}`)))
 	want := `[{"name":"size","label":"Size","text":"Small"},{"name":"days","label":"Days","text":"","values":["Monday","Tuesday"]},` +
-		`{"name":"bags","label":"Bags","text":"2"},{"name":"ok","label":"OK","text":"Yes"},{"name":"note","label":"Your note","text":"ab"}]`
+		`{"name":"bags","label":"Bags","text":"2"},{"name":"ok","label":"OK","text":"Yes"},{"name":"note","label":"Your note","text":"a⟨U+202E⟩b"}]`
 	if diff := cmp.Diff(strings.Replace(want, `"OK"`, `"Ok"`, 1), got); diff != "" {
 		t.Errorf("Lines (-want +got):\n%s", diff)
 	}

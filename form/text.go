@@ -1,13 +1,14 @@
 package form
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 // Label is what to call the field: its title, else its name made readable.
-// It is one line without invisible characters.
+// It is one line, with characters that are not visible written out.
 func (f *Field) Label() string {
 	if t := clean(f.Title); t != "" {
 		return t
@@ -15,9 +16,8 @@ func (f *Field) Label() string {
 	return readable(f.Name)
 }
 
-// clean makes one line of a server's text: line breaks and other controls
-// become spaces, characters that are invisible or turn the direction of the
-// text go.
+// clean makes one line of a server's text: line breaks become spaces, and
+// characters that are invisible or turn the direction of the text are written out.
 func clean(s string) string {
 	return strings.Join(strings.Fields(scrub(head(s), false)), " ")
 }
@@ -38,6 +38,9 @@ func head(s string) string {
 // cleanBlock is clean for text of several lines.
 func cleanBlock(s string) string { return strings.TrimSpace(scrub(s, true)) }
 
+// scrub keeps printable text as it is. What a reader could not see, or what would
+// turn the direction of the text around it, is written out: what is shown must not
+// say less than what is sent.
 func scrub(s string, lines bool) string {
 	plain := true
 	for i := 0; i < len(s) && plain; i++ {
@@ -46,21 +49,28 @@ func scrub(s string, lines bool) string {
 	if plain {
 		return s
 	}
-	return strings.Map(func(r rune) rune {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
 		switch {
 		case r == '\n' && lines:
-			return r
-		case unicode.IsControl(r) || r == 0x2028 || r == 0x2029:
-			if r == '\r' {
-				return -1
-			}
-			return ' '
-		case unicode.Is(unicode.Cf, r) && r != 0x200D && r != 0x200C,
-			0xFFF9 <= r && r <= 0xFFFB, r == 0x3164, r == 0x115F, r == 0x1160, r == 0xFFA0:
-			return -1
+			b.WriteRune(r)
+		case r == '\r':
+		case r == '\n', r == '\t', r == 0x2028, r == 0x2029:
+			b.WriteByte(' ')
+		case hidden(r):
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		default:
+			b.WriteRune(r)
 		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	return b.String()
+}
+
+// hidden is true for controls and for characters without a shape of their own.
+// Joiners are part of how some scripts are written.
+func hidden(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != 0x200D && r != 0x200C ||
+		0xFFF9 <= r && r <= 0xFFFB || r == 0x3164 || r == 0x115F || r == 0x1160 || r == 0xFFA0
 }
 
 // clip shortens to n characters.
@@ -133,7 +143,10 @@ func words(s string) []string {
 // could not tell apart fall together. A small cousin of Unicode TS 39 4.
 func skeleton(s string) string {
 	var b strings.Builder
-	for _, r := range strings.ToLower(clean(s)) {
+	for _, r := range strings.ToLower(s) {
+		if hidden(r) {
+			continue
+		}
 		if 0xFF01 <= r && r <= 0xFF5E { // full width
 			r = unicode.ToLower(r - 0xFEE0)
 		}

@@ -5,7 +5,7 @@ import (
 )
 
 // A View is what every surface draws: a browser, a page without scripts, a
-// terminal. Texts are cleaned (one line, nothing invisible) but still a
+// terminal. Texts are cleaned (one line, invisible characters written out) but still a
 // server's words: show them as text, never as markup.
 type View struct {
 	Fields []ViewField `json:"fields"`
@@ -232,8 +232,8 @@ func (f *Field) long() bool {
 	return false
 }
 
-// viewOptions labels the options. A label that is missing, or looks like
-// another option's, is shown with its value.
+// viewOptions labels the options. A label that is missing, has characters that
+// are not visible, or looks like another option's, is shown with its value.
 func (f *Field) viewOptions() []ViewOption {
 	out := make([]ViewOption, 0, len(f.Options))
 	looks := map[string]int{}
@@ -251,7 +251,7 @@ func (f *Field) viewOptions() []ViewOption {
 			}
 		}
 		looks[skeleton(label)]++
-		out = append(out, ViewOption{Value: o.Value, Label: label, Hint: clip(cleanBlock(head(o.Description)), maxLabel), ShowValue: empty})
+		out = append(out, ViewOption{Value: o.Value, Label: label, Hint: clip(cleanBlock(head(o.Description)), maxLabel), ShowValue: empty || strings.ContainsFunc(o.Title, hidden)})
 	}
 	for i := range out {
 		if looks[skeleton(out[i].Label)] > 1 {
