@@ -54,12 +54,19 @@ func (l *link) capabilities() map[string]any {
 	return map[string]any{"elicitation": modes}
 }
 
+// A request is what a client is to send: a call of a tool, or a prompt.
+type request struct {
+	tool      string
+	prompt    string
+	arguments map[string]any // of the tool
+}
+
 // An outcome is what a client makes of a call's end.
 type outcome struct {
 	Code    int             // of the JSON-RPC error; 0 where the client does not tell
 	Error   string          // its message
 	IsError bool            // the result says so
-	Text    string          // of the first block
+	Text    string          // of the first block, or of the prompt's first message
 	Value   json.RawMessage // structured content
 }
 
@@ -69,7 +76,7 @@ type client struct {
 	revisions []string
 
 	// connect returns what calls a tool. The connection ends with the test.
-	connect func(t *testing.T, l *link) func(tool string, arguments map[string]any) outcome
+	connect func(t *testing.T, l *link) func(request) outcome
 }
 
 // everybody is whom the kit is held against.
@@ -84,7 +91,7 @@ func everybody(t *testing.T) []client {
 	}
 }
 
-// result reads what a tool returned, from the wire's own JSON.
+// result reads what came back, from the wire's own JSON.
 func result(t *testing.T, text []byte) outcome {
 	t.Helper()
 	var r struct {
@@ -93,6 +100,11 @@ func result(t *testing.T, text []byte) outcome {
 			Text string `json:"text"`
 		} `json:"content"`
 		StructuredContent json.RawMessage `json:"structuredContent"`
+		Messages          []struct {
+			Content struct {
+				Text string `json:"text"`
+			} `json:"content"`
+		} `json:"messages"`
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatalf("%v in the result %s", err, text)
@@ -100,6 +112,9 @@ func result(t *testing.T, text []byte) outcome {
 	o := outcome{IsError: r.IsError, Value: r.StructuredContent}
 	if len(r.Content) > 0 {
 		o.Text = r.Content[0].Text
+	}
+	if len(r.Messages) > 0 {
+		o.Text = r.Messages[0].Content.Text
 	}
 	return o
 }

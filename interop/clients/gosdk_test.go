@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func connectGoSDK(t *testing.T, l *link) func(string, map[string]any) outcome {
+func connectGoSDK(t *testing.T, l *link) func(request) outcome {
 	t.Helper()
 	options := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}
 	if len(l.canAsk) > 0 {
@@ -48,8 +48,14 @@ func connectGoSDK(t *testing.T, l *link) func(string, map[string]any) outcome {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { session.Close() })
-	return func(tool string, arguments map[string]any) outcome {
-		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	return func(r request) outcome {
+		var res any
+		var err error
+		if r.prompt != "" {
+			res, err = session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: r.prompt})
+		} else {
+			res, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: r.tool, Arguments: r.arguments})
+		}
 		if err != nil {
 			o := outcome{Error: err.Error()}
 			if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {

@@ -71,7 +71,7 @@ func TestHostWithEverybodysServers(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	compare(t, "servers", table.String())
+	compare(t, "servers", table)
 }
 
 // A hostDesk is a host with one server, whose inbox outlives it.

@@ -72,7 +72,7 @@ func (i *inspector) do(t *testing.T, args ...string) ([]byte, outcome) {
 	return nil, outcome{}
 }
 
-func (i *inspector) connect(t *testing.T, l *link) func(string, map[string]any) outcome {
+func (i *inspector) connect(t *testing.T, l *link) func(request) outcome {
 	t.Helper()
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -107,12 +107,15 @@ func (i *inspector) connect(t *testing.T, l *link) func(string, map[string]any) 
 	if failed.Error != "" {
 		t.Fatalf("connecting: %s", failed.Error)
 	}
-	return func(tool string, arguments map[string]any) outcome {
-		text, err := json.Marshal(arguments)
+	return func(r request) outcome {
+		if r.prompt != "" {
+			return i.finish(t, l, "--connection", name, "prompts/get", r.prompt)
+		}
+		text, err := json.Marshal(r.arguments)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return i.finish(t, l, "--connection", name, "tools/call", tool, "--tool-args-json", string(text))
+		return i.finish(t, l, "--connection", name, "tools/call", r.tool, "--tool-args-json", string(text))
 	}
 }
 

@@ -27,7 +27,7 @@ func (p mcpGoPerson) Elicit(ctx context.Context, req mcp.ElicitationRequest) (*m
 	return &mcp.ElicitationResult{ElicitationResponse: response}, err
 }
 
-func connectMCPGo(t *testing.T, l *link) func(string, map[string]any) outcome {
+func connectMCPGo(t *testing.T, l *link) func(request) outcome {
 	t.Helper()
 	var wire transport.Interface
 	if l.server.Command != "" {
@@ -69,8 +69,14 @@ func connectMCPGo(t *testing.T, l *link) func(string, map[string]any) outcome {
 	if got := session.ProtocolVersion(); got != l.revision {
 		t.Fatalf("negotiated %s, want %s", got, l.revision)
 	}
-	return func(tool string, arguments map[string]any) outcome {
-		res, err := session.CallTool(t.Context(), mcp.CallToolRequest{Params: mcp.CallToolParams{Name: tool, Arguments: arguments}})
+	return func(r request) outcome {
+		var res any
+		var err error
+		if r.prompt != "" {
+			res, err = session.GetPrompt(t.Context(), mcp.GetPromptRequest{Params: mcp.GetPromptParams{Name: r.prompt}})
+		} else {
+			res, err = session.CallTool(t.Context(), mcp.CallToolRequest{Params: mcp.CallToolParams{Name: r.tool, Arguments: r.arguments}})
+		}
 		if _, ok := errors.AsType[mcp.MissingRequiredClientCapabilityError](err); ok {
 			// The client keeps the code and drops the message.
 			return outcome{Error: err.Error(), Code: mcp.MISSING_REQUIRED_CLIENT_CAPABILITY}

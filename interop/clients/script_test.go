@@ -11,8 +11,8 @@ import (
 
 // scripted returns a client that is a script of interop/node: see lines.mjs
 // for what it and this function say to each other.
-func scripted(name string) func(*testing.T, *link) func(string, map[string]any) outcome {
-	return func(t *testing.T, l *link) func(string, map[string]any) outcome {
+func scripted(name string) func(*testing.T, *link) func(request) outcome {
+	return func(t *testing.T, l *link) func(request) outcome {
 		t.Helper()
 		command, err := stranger.Node(context.WithoutCancel(t.Context()), "../"+name) // it ends with its input
 		if err != nil {
@@ -42,8 +42,8 @@ func scripted(name string) func(*testing.T, *link) func(string, map[string]any) 
 		if failed != nil {
 			t.Fatalf("connecting: %s", failed.Error)
 		}
-		return func(tool string, arguments map[string]any) outcome {
-			text, failed := s.order(map[string]any{"tool": tool, "arguments": arguments})
+		return func(r request) outcome {
+			text, failed := s.order(map[string]any{"tool": r.tool, "prompt": r.prompt, "arguments": r.arguments})
 			if failed != nil {
 				return *failed
 			}

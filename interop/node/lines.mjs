@@ -24,6 +24,9 @@ export async function serve(connect) {
             client = await connect(message, ask);
             return 'ready';
         }
+        if (message.prompt) {
+            return await client.getPrompt({ name: message.prompt });
+        }
         return await client.callTool({ name: message.tool, arguments: message.arguments });
     };
     const input = createInterface({ input: process.stdin });
