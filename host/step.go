@@ -62,8 +62,13 @@ func (h *Host) Step(ctx context.Context, p inbox.Principal, id inbox.CallID) (*S
 		case call.State == inbox.Ready:
 			if ok, err := h.take(ctx, p, call); err != nil {
 				return nil, err
-			} else if !ok && h.closed() != nil {
-				return nil, ErrClosed
+			} else if !ok {
+				if err := h.closed(); err != nil {
+					return nil, err
+				}
+				if err := h.pause(ctx, p, call); err != nil {
+					return nil, err
+				}
 			}
 		default:
 			// Between this look and the end of a carriage the call may have moved.
@@ -74,6 +79,21 @@ func (h *Host) Step(ctx context.Context, p inbox.Principal, id inbox.CallID) (*S
 			}
 		}
 	}
+}
+
+// refusedPause is how long a ready call is left alone after the store refused to
+// have it claimed: by the store's clock, which counts, its time has not come yet.
+const refusedPause = 100 * time.Millisecond
+
+// pause waits until the call changes, for refusedPause at most.
+func (h *Host) pause(ctx context.Context, p inbox.Principal, call *inbox.Call) error {
+	waiting, cancel := context.WithTimeout(ctx, refusedPause)
+	defer cancel()
+	_, err := h.inbox.Wait(waiting, p, call.ID, call.Version)
+	if err != nil && ctx.Err() == nil && waiting.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // waitFor waits until the call changes or this machine's work on it is over.
