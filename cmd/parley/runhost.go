@@ -61,6 +61,7 @@ func runHost(ctx context.Context, env *environment, common hostFlags, servers *h
 
 	in := inbox.New(kept.store, kept.ring, &inbox.Options{
 		Owner: kept.owner, Lease: common.lease, Notifier: kept.notifier, Log: log,
+		Retention: time.Duration(common.retention) * 24 * time.Hour,
 	})
 	if kept.owner != "" {
 		// Sound only under the store's lock: no other process owns a lease here.

@@ -12,10 +12,14 @@ const (
 	defaultData = "./parley-data"
 )
 
+// maxRetention is a hundred years, in days.
+const maxRetention = 36525
+
 // hostFlags are the flags of a host; demo and serve share those of register.
 type hostFlags struct {
 	addr, data string
-	storeFlags // of serve
+	storeFlags     // of serve
+	retention  int // days, of serve; 0: the inbox's default
 }
 
 func (h *hostFlags) register(fs *flag.FlagSet) {
@@ -49,10 +53,14 @@ Examples:
 		var common hostFlags
 		common.register(fs)
 		common.storeFlags.register(fs)
+		fs.IntVar(&common.retention, "retention", 30, "`DAYS` after which what an ended call contained is removed")
 		file := fs.String("servers", "", "`FILE` with the object \"mcpServers\"")
 		return func(ctx context.Context, env *environment) error {
 			if err := noArgs(env); err != nil {
 				return err
+			}
+			if common.retention < 1 || common.retention > maxRetention {
+				return usageError("", "--retention has to be between 1 and %d days", maxRetention)
 			}
 			if *file == "" {
 				return usageError("--servers FILE names a JSON file with the object \"mcpServers\"; `parley demo` brings a server of its own",

@@ -74,6 +74,8 @@ func TestStoreRefusals(t *testing.T) {
 		"nobody listens for wake-ups":  {[]string{"--store", dsn, "--keys", keys, "--notify", "nats://parley:" + password + "@127.0.0.1:1"}, exitConnect, "--notify"},
 		"wake-ups of another database": {[]string{"--store", dsn, "--keys", keys, "--notify", away}, exitConnect, "--notify"},
 		"a lease that is too short":    {[]string{"--lease", "1ms"}, exitUsage, "--lease"},
+		"a retention of nothing":       {[]string{"--retention", "0"}, exitUsage, "--retention"},
+		"a retention beyond all time":  {[]string{"--retention", "99999999"}, exitUsage, "--retention"},
 		"a lease that is no time":      {[]string{"--lease", "soon"}, exitUsage, "lease"},
 	} {
 		t.Run(name, func(t *testing.T) {
