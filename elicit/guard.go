@@ -232,12 +232,11 @@ func (s *Server) sealOutcome(record CallRecord, result mcp.Result, failure error
 	if failure != nil {
 		// As the SDK writes errors.
 		k.Error = &wireError{Message: failure.Error()}
-		var wire *jsonrpc.Error
-		if errors.As(failure, &wire) {
+		if wire, ok := errors.AsType[*jsonrpc.Error](failure); ok {
 			k.Error.Code = wire.Code
-			if failure == error(wire) {
-				k.Error.Message, k.Error.Data = wire.Message, wire.Data
-			}
+		}
+		if wire, ok := failure.(*jsonrpc.Error); ok { //nolint:errorlint // of a wrapped one the SDK keeps the code alone
+			k.Error.Message, k.Error.Data = wire.Message, wire.Data
 		}
 	} else {
 		var err error

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -210,7 +211,7 @@ func TestGuardFails(t *testing.T) {
 			guard.failTake = broken
 			_, err := client.Call(t.Context(), "run", none{})
 			var refused *elicittest.Error
-			if !errors.As(err, &refused) || refused.Code != -32603 || bytes.Contains([]byte(refused.Message), []byte("password")) || runs != 0 {
+			if !errors.As(err, &refused) || refused.Code != -32603 || strings.Contains(refused.Message, "password") || runs != 0 {
 				t.Fatalf("ran %d times, error %v", runs, err)
 			}
 			guard.failTake = nil
@@ -234,7 +235,7 @@ func TestLeaseRenewed(t *testing.T) {
 		runs := 0
 		elicit.AddTool(server, &mcp.Tool{Name: "run"}, func(context.Context, *elicit.Call, none) (none, error) {
 			runs++
-			time.Sleep(10 * time.Minute) // of the bubble's clock
+			time.Sleep(10 * time.Minute) //nolint:forbidigo // synctest: of the bubble's clock
 			return none{}, nil
 		})
 		serverSide, clientSide := mcp.NewInMemoryTransports()
@@ -259,7 +260,7 @@ func TestLeaseRenewed(t *testing.T) {
 				t.Errorf("result %+v, error %v", result, err)
 			}
 		})
-		time.Sleep(9 * time.Minute)
+		time.Sleep(9 * time.Minute) //nolint:forbidigo // synctest
 		_, err = call()
 		var wire *jsonrpc.Error
 		if !errors.As(err, &wire) || string(wire.Data) != `{"reason":"call_in_progress"}` {
@@ -272,7 +273,7 @@ func TestLeaseRenewed(t *testing.T) {
 		if result, err := call(); err != nil || result.IsError || runs != 1 {
 			t.Errorf("result %+v, error %v, %d runs", result, err, runs)
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) //nolint:forbidigo // synctest
 		if guard.renewals > 60 {
 			t.Errorf("%d renewals: they go on after the end", guard.renewals)
 		}

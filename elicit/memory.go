@@ -126,7 +126,8 @@ func (g *MemoryGuard) Finish(ctx context.Context, key string, fence int64, statu
 		r.outcome = g.kept.PushBack(r)
 		g.bytes += len(outcome)
 		for g.bytes > g.bytesLimit {
-			g.forgetOutcome(g.kept.Front().Value.(*memoryRecord))
+			oldest, _ := g.kept.Front().Value.(*memoryRecord) // nothing else is in there
+			g.forgetOutcome(oldest)
 		}
 	})
 }
@@ -167,15 +168,16 @@ func (g *MemoryGuard) forgetOutcome(r *memoryRecord) {
 // byEnd is a heap of records, the first to be forgotten on top.
 type byEnd []*memoryRecord
 
-func (h byEnd) Len() int           { return len(h) }
-func (h byEnd) Less(i, j int) bool { return h[i].end.Before(h[j].end) }
-func (h byEnd) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
+func (h *byEnd) Len() int           { return len(*h) }
+func (h *byEnd) Less(i, j int) bool { return (*h)[i].end.Before((*h)[j].end) }
+func (h *byEnd) Swap(i, j int) {
+	list := *h
+	list[i], list[j] = list[j], list[i]
+	list[i].index, list[j].index = i, j
 }
 
 func (h *byEnd) Push(x any) {
-	r := x.(*memoryRecord)
+	r, _ := x.(*memoryRecord) // nothing else is pushed
 	r.index = len(*h)
 	*h = append(*h, r)
 }

@@ -124,6 +124,6 @@ func Example() {
 		return
 	}
 	defer guard.Close()
-	// Goes into elicit.Options{Replay: guard, ...} on each machine.
+	_ = &elicit.Options{Replay: guard} // on each machine, with the keys that all of them have
 	// Output: no database there
 }

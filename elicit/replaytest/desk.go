@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -77,7 +76,7 @@ func newDesk(t testing.TB, guard elicit.ReplayGuard, keys string, done *effects,
 	}
 	server, err := elicit.NewServer(mcp.NewServer(&mcp.Implementation{Name: "desk", Version: "1"}, nil), &elicit.Options{
 		KeysFile: keys, Audience: "replaytest", Replay: guard,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Logger: slog.New(slog.DiscardHandler),
 		Limits: elicit.Limits{QuestionsPerMinute: 1 << 30, Outcome: 64 << 10},
 		Principal: func(_ context.Context, extra *mcp.RequestExtra) (elicit.Principal, error) {
 			return elicit.Principal{Subject: extra.Header.Get("X-Subject")}, nil

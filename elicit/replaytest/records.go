@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -255,68 +257,70 @@ func testForgetting(t *testing.T, store Store) {
 	find(t, guard, kept)
 }
 
-// testModel compares random histories with a guard that is a few lines.
+// model is a guard for one key in a few lines.
+type model struct {
+	elicit.CallRecord
+	leased bool
+	there  bool // kept, or leased at some time
+}
+
+// testModel compares random histories with the model.
 func testModel(t *testing.T, store Store) {
-	type row struct {
-		elicit.CallRecord
-		leased bool
-		there  bool // kept, or leased at some time
-	}
 	guard := store.open(t)
+	durations := rapid.SampledFrom([]time.Duration{gone, long})
 	rapid.Check(t, func(r *rapid.T) {
-		model := map[string]*row{}
-		var last int64
-		keys := []string{newRecord().Key, newRecord().Key}
+		models := map[string]*model{newRecord().Key: {}, newRecord().Key: {}}
+		keys := slices.Sorted(maps.Keys(models))
+		var last int64 // fence
 		for range rapid.IntRange(1, 12).Draw(r, "steps") {
 			key := rapid.SampledFrom(keys).Draw(r, "key")
-			lease := rapid.SampledFrom([]time.Duration{gone, long}).Draw(r, "lease")
-			m := model[key]
-			there := m != nil && m.there
-			fence := last
-			if m != nil {
-				fence = rapid.SampledFrom([]int64{m.Fence, m.Fence, m.Fence, m.Fence - 1, last}).Draw(r, "fence")
-			}
-			mine := m != nil && fence == m.Fence && m.Status == elicit.RecordRunning
+			m, lease := models[key], durations.Draw(r, "lease")
+			fence := rapid.SampledFrom([]int64{m.Fence, m.Fence, m.Fence, m.Fence - 1, last}).Draw(r, "fence")
+			mine := m.Fence > 0 && fence == m.Fence && m.Status == elicit.RecordRunning
 			switch rapid.SampledFrom([]string{"take", "take", "renew", "finish"}).Draw(r, "step") {
 			case "take":
-				keep := rapid.SampledFrom([]time.Duration{gone, long}).Draw(r, "keep")
-				want := elicit.CallRecord{Key: key, Principal: hexDigest("ada"), Digest: hexDigest(rapid.StringN(1, 1, 1).Draw(r, "request"))}
-				got, taken, err := guard.Take(t.Context(), want, lease, keep)
-				if err != nil || taken == there {
-					r.Fatalf("taken %t, error %v; there: %t", taken, err, there)
-				}
-				if !there {
-					if got.Fence <= last {
-						r.Fatalf("fence %d after %d", got.Fence, last)
-					}
-					want.Status, want.Fence, last = elicit.RecordRunning, got.Fence, got.Fence
-					model[key] = &row{CallRecord: want, leased: lease == long, there: lease == long || keep == long}
-				} else if want = m.CallRecord; want.Status == elicit.RecordRunning && !m.leased {
-					want.Status = elicit.RecordUnknown
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					r.Fatalf("record (-want +got):\n%s", diff)
-				}
+				m.take(t.Context(), r, guard, key, last, lease, durations.Draw(r, "keep"))
+				last = max(last, m.Fence)
 			case "renew":
-				// A record that is over may be there still, or not.
-				err := guard.Renew(t.Context(), key, fence, lease)
-				if over := mine && !there; errors.Is(err, elicit.ErrFenced) == mine && !over || err != nil && !errors.Is(err, elicit.ErrFenced) {
-					r.Fatalf("renew: %v; mine: %t", err, mine)
-				}
-				if err == nil {
+				if m.check(r, mine, guard.Renew(t.Context(), key, fence, lease)) {
 					m.leased = lease == long
 					m.there = m.there || m.leased
 				}
 			case "finish":
 				outcome := rapid.SampledFrom([][]byte{nil, []byte("outcome")}).Draw(r, "outcome")
-				err := guard.Finish(t.Context(), key, fence, elicit.RecordFinished, outcome)
-				if over := mine && !there; errors.Is(err, elicit.ErrFenced) == mine && !over || err != nil && !errors.Is(err, elicit.ErrFenced) {
-					r.Fatalf("finish: %v; mine: %t", err, mine)
-				}
-				if err == nil {
+				if m.check(r, mine, guard.Finish(t.Context(), key, fence, elicit.RecordFinished, outcome)) {
 					m.Status, m.Outcome = elicit.RecordFinished, outcome
 				}
 			}
 		}
 	})
+}
+
+func (m *model) take(ctx context.Context, r *rapid.T, guard elicit.ReplayGuard, key string, last int64, lease, keep time.Duration) {
+	want := elicit.CallRecord{Key: key, Principal: hexDigest("ada"), Digest: hexDigest(rapid.StringN(1, 1, 1).Draw(r, "request"))}
+	got, taken, err := guard.Take(ctx, want, lease, keep)
+	if err != nil || taken == m.there {
+		r.Fatalf("taken %t, error %v; there: %t", taken, err, m.there)
+	}
+	if taken {
+		if got.Fence <= last {
+			r.Fatalf("fence %d after %d", got.Fence, last)
+		}
+		want.Status, want.Fence = elicit.RecordRunning, got.Fence
+		*m = model{CallRecord: want, leased: lease == long, there: lease == long || keep == long}
+	} else if want = m.CallRecord; want.Status == elicit.RecordRunning && !m.leased {
+		want.Status = elicit.RecordUnknown
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.Fatalf("record (-want +got):\n%s", diff)
+	}
+}
+
+// check checks the error of a change and reports whether it was made. A record
+// that is over may be there still, or not.
+func (m *model) check(r *rapid.T, mine bool, err error) bool {
+	if err != nil && !errors.Is(err, elicit.ErrFenced) || err == nil && !mine || err != nil && mine && m.there {
+		r.Fatalf("error %v; mine: %t, there: %t", err, mine, m.there)
+	}
+	return err == nil
 }

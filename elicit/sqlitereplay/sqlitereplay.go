@@ -71,7 +71,7 @@ func (g *Guard) take(ctx context.Context, record elicit.CallRecord, lease, keep 
 	if err != nil {
 		return elicit.CallRecord{}, false, err
 	}
-	defer tx.Rollback() // does nothing after the commit
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	now := g.now()
 	found, ok, err := g.find(ctx, tx, record.Key, now)
 	if err != nil || ok {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -123,12 +122,14 @@ func TestMode(t *testing.T) {
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer os.RemoveAll(dir)
 	guard, err := sqlitereplay.Open(filepath.Join(dir, "records.db"), nil)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer guard.Close()
 
@@ -138,7 +139,8 @@ func Example() {
 		Replay:   guard,
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	elicit.AddTool(server, &mcp.Tool{Name: "pay"}, func(ctx context.Context, call *elicit.Call, in struct{}) (string, error) {
 		return "paid", nil // once for each idempotency key, whatever clients send

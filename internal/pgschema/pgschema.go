@@ -137,7 +137,7 @@ func (m *migrator) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) // does nothing after the commit
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after the commit
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('parley ' || $1 || ' ' || $2, 0))`, m.name, m.schema); err != nil {
 		return err
 	}

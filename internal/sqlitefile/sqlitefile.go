@@ -38,8 +38,7 @@ func Open(ctx context.Context, path, table string, migrations fs.FS) (*sql.DB, e
 	db.SetMaxOpenConns(1)
 	conn, err := Connect(ctx, db)
 	if err == nil {
-		err = Migrate(ctx, conn, table, migrations)
-		conn.Close()
+		err = errors.Join(Migrate(ctx, conn, table, migrations), conn.Close())
 	}
 	if err != nil {
 		db.Close()
@@ -98,12 +97,16 @@ func Connect(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 			if err == nil {
 				return conn, nil
 			}
-			conn.Close()
+			_ = conn.Close()
 		}
 		if !Busy(err) || time.Now().After(end) {
 			return nil, err
 		}
-		time.Sleep(10 * time.Millisecond)
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 
@@ -119,7 +122,7 @@ func Migrate(ctx context.Context, conn *sql.Conn, table string, migrations fs.FS
 	if _, err := conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return err
 	}
-	defer conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) // does nothing after the commit
+	defer func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) }() // does nothing after the commit
 	if _, err := conn.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+table+` (version INTEGER NOT NULL) STRICT`); err != nil {
 		return err
 	}
@@ -138,7 +141,7 @@ func Migrate(ctx context.Context, conn *sql.Conn, table string, migrations fs.FS
 		if _, err := conn.ExecContext(ctx, string(text)); err != nil {
 			return fmt.Errorf("migration %d: %w", i+1, err)
 		}
-		if _, err := conn.ExecContext(ctx, `INSERT INTO `+table+` (version) VALUES (?)`, i+1); err != nil {
+		if _, err := conn.ExecContext(ctx, `INSERT INTO `+table+` (version) VALUES (?)`, i+1); err != nil { //nolint:gosec // the table is a constant of the caller
 			return err
 		}
 	}
