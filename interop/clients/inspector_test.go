@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/parley-mcp/parley/interop/stranger"
@@ -31,26 +33,66 @@ func newInspector(t *testing.T) *inspector {
 	if err != nil {
 		t.Fatal(err)
 	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	minder := exec.Command(self, "-test.run=^$")
+	minder.Env, minder.Stderr = append(os.Environ(), asMinder+"="+home), os.Stderr
+	minder.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it outlives a group that is killed
+	alive, err := minder.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := minder.Start(); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		if err := os.RemoveAll(home); err != nil {
-			t.Error(err)
+		alive.Close()
+		if err := minder.Wait(); err != nil {
+			t.Errorf("minder: %v", err)
 		}
 	})
-	i := &inspector{home: home}
-	// The daemon outlives the commands, so it is told to stop.
-	t.Cleanup(func() { i.do(t, "daemon", "stop") })
-	return i
+	return &inspector{home: home}
+}
+
+// asMinder makes this program wait for its parent's end, and then stop the
+// daemon of the folder that it names. The daemon is no child of the test, and
+// would go on if the test was killed.
+const asMinder = "PARLEY_INTEROP_MINDER"
+
+func mind(home string) error {
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	command, err := mcpdo(context.Background(), home, "daemon", "stop")
+	if err != nil {
+		return err
+	}
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("mcpdo daemon stop: %w: %s", err, out)
+	}
+	return os.RemoveAll(home)
+}
+
+func mcpdo(ctx context.Context, home string, args ...string) (*exec.Cmd, error) {
+	command, err := stranger.Node(ctx, "@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js", append([]string{"--format", "json"}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	command.Env = append(os.Environ(), "HOME="+home, "MCP_INSPECTOR_SECRET_STORE=file")
+	return command, nil
 }
 
 // do runs one command and returns what it prints: a result, or what is pending.
 func (i *inspector) do(t *testing.T, args ...string) ([]byte, outcome) {
 	t.Helper()
-	command, err := stranger.Node(context.WithoutCancel(t.Context()), "@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js", append([]string{"--format", "json"}, args...)...)
+	command, err := mcpdo(context.WithoutCancel(t.Context()), i.home, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var stderr bytes.Buffer
-	command.Env, command.Stderr = append(os.Environ(), "HOME="+i.home, "MCP_INSPECTOR_SECRET_STORE=file"), &stderr
+	command.Stderr = &stderr
 	out, err := command.Output()
 	if err == nil {
 		return out, outcome{}

@@ -14,6 +14,13 @@ import (
 const asServer = "PARLEY_INTEROP_DESK"
 
 func TestMain(m *testing.M) {
+	if home := os.Getenv(asMinder); home != "" {
+		if err := mind(home); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if os.Getenv(asServer) == "" {
 		os.Exit(m.Run())
 	}
