@@ -36,6 +36,8 @@ var (
 	ErrKeyReused = errors.New("inbox: the idempotency key was used for something else")
 	// ErrReset: the events after this number are gone; read everything anew.
 	ErrReset = errors.New("inbox: the events are no longer kept")
+	// ErrStoreFull: the store has no room; nothing of the operation was stored.
+	ErrStoreFull = errors.New("inbox: the store is full")
 	// ErrNothing: there is no call to claim.
 	ErrNothing = errors.New("inbox: nothing is ready")
 )

@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/parley-mcp/parley/serve"
 	"github.com/parley-mcp/parley/web"
@@ -77,6 +79,76 @@ func TestOneTimeTokens(t *testing.T) {
 	var fresh struct{ Token string }
 	b.post("/v1/sign-in/addresses", nil).want(http.StatusCreated).decode(&fresh)
 	b.post("/v1/sign-in", map[string]string{"token": fresh.Token}).want(http.StatusOK)
+}
+
+// An address that nobody opened in time signs in nobody, with the same words as one
+// that was used.
+func TestOneTimeTokensEnd(t *testing.T) {
+	t.Parallel()
+	var after atomic.Int64 // how far the clock has moved
+	local, err := serve.OpenLocal(filepath.Join(t.TempDir(), "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	local.SetNow(func() time.Time { return start.Add(time.Duration(after.Load())) })
+	b := setupWith(t, &serve.Options{Local: local})
+	bearer := b.token
+	fresh := func() string {
+		t.Helper()
+		b.token = bearer
+		var out struct {
+			Token     string
+			ExpiresIn int `json:"expires_in"`
+		}
+		b.post("/v1/sign-in/addresses", nil).want(http.StatusCreated).decode(&out)
+		if got := time.Duration(out.ExpiresIn) * time.Second; got != serve.FreshLife {
+			t.Errorf("an address is said to last %v", got)
+		}
+		b.token = ""
+		return out.Token
+	}
+	for _, kind := range []struct {
+		name string
+		life time.Duration
+		make func() string
+	}{
+		{"printed", time.Hour, local.OneTime},
+		{"asked for", 15 * time.Minute, fresh},
+	} {
+		after.Store(0)
+		early, late := kind.make(), kind.make()
+		b.token = ""
+		after.Store(int64(kind.life - time.Second))
+		b.post("/v1/sign-in", map[string]string{"token": early}).want(http.StatusOK)
+		after.Store(int64(kind.life))
+		used := b.post("/v1/sign-in", map[string]string{"token": early}).code(http.StatusUnauthorized, "token_used")
+		old := b.post("/v1/sign-in", map[string]string{"token": late}).code(http.StatusUnauthorized, "token_used")
+		if string(used.body) != string(old.body) {
+			t.Errorf("%s: %s, used before: %s", kind.name, old.body, used.body)
+		}
+	}
+}
+
+func TestOtherMethods(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for route, allow := range map[string]string{
+		"DELETE /v1/session":        "GET, HEAD",
+		"PUT /v1/calls":             "POST",
+		"GET /v1/calls/x/stop":      "POST",
+		"POST /v1/conversations/x":  "GET, HEAD",
+		"GET /v1/sign-in":           "POST",
+		"GET /v1/sign-in/addresses": "POST",
+	} {
+		method, path, _ := strings.Cut(route, " ")
+		r := b.do(method, path, nil, nil).code(http.StatusMethodNotAllowed, "method_not_allowed")
+		if got := r.header.Get("Allow"); got != allow {
+			t.Errorf("%s: Allow: %s, want %s", route, got, allow)
+		}
+	}
+	b.do(http.MethodDelete, "/v1/nothing", nil, nil).code(http.StatusNotFound, "not_found")
+	b.do(http.MethodHead, "/v1/session", nil, nil).want(http.StatusOK)
 }
 
 func TestBearerFile(t *testing.T) {
@@ -167,6 +239,17 @@ func TestBounds(t *testing.T) {
 	b.post("/v1/calls", `{"conversation":"`+strings.Repeat("x", 2<<20)+`"}`).code(http.StatusRequestEntityTooLarge, "too_large")
 	for _, body := range []string{``, `{`, `[]`, `{} {}`, `{"conversation":""}`, `{"conversation":"v"}`, `{"conversation":"v","input":{},"arguments":{}}`} {
 		b.post("/v1/calls", body).code(http.StatusBadRequest, "bad_request")
+	}
+	for _, body := range []string{
+		`{"conversation":"a\u0000b","server":"desk","tool":"plain","arguments":{}}`,
+		`{"conversation":"v","server":"desk","tool":"plain","arguments":null}`,
+		`{"conversation":"v","server":"desk","tool":"plain","arguments":[1]}`,
+	} {
+		var p struct{ Detail string }
+		b.post("/v1/calls", body).code(http.StatusBadRequest, "bad_request").decode(&p)
+		if p.Detail == "" {
+			t.Errorf("%s: nobody is told what is wrong", body)
+		}
 	}
 	b.get("/v1/calls/x?since=-1").code(http.StatusBadRequest, "bad_request")
 	b.get("/v1/calls/x?since=1&wait=NaN").code(http.StatusBadRequest, "bad_request")

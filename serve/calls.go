@@ -1,12 +1,15 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/parley-mcp/parley/form"
 	"github.com/parley-mcp/parley/host"
@@ -65,8 +68,14 @@ func (s *Server) compose(w http.ResponseWriter, r *asker) error {
 	if in.Conversation == "" || len(in.Conversation) > 100 {
 		return &badRequest{why: "conversation must be a name of 1 to 100 bytes"}
 	}
+	if strings.ContainsFunc(in.Conversation, unicode.IsControl) {
+		return &badRequest{why: "conversation must be a name without control characters"}
+	}
 	if (in.Input == nil) == (in.Arguments == nil) {
 		return &badRequest{why: "give input (what was typed) or arguments (JSON), one of the two"}
+	}
+	if arguments := bytes.TrimSpace(in.Arguments); in.Arguments != nil && (len(arguments) == 0 || arguments[0] != '{') {
+		return &badRequest{why: "arguments must be a JSON object"}
 	}
 	if in.Input != nil {
 		schema, err := s.arguments(r, in.Server, in.Tool)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/parley-mcp/parley/inbox"
@@ -16,7 +17,39 @@ const (
 	keepAlive   = 15 * time.Second // a comment, so that nothing in between takes the stream for dead
 	writeTime   = 30 * time.Second // a reader that takes nothing for so long is gone
 	eventsBatch = 200
+
+	defaultStreams       = 32 // tabs of a person, and some to spare
+	reasonTooManyStreams = "too_many_streams"
 )
+
+// A streamCount holds how many event streams each principal has open. Each costs a
+// connection, a goroutine and a look at the store now and then.
+type streamCount struct {
+	most int // of one principal
+
+	mu   sync.Mutex
+	open map[inbox.Principal]int
+}
+
+// take counts a stream; who got it gives it back.
+func (c *streamCount) take(p inbox.Principal) (giveBack func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open[p] >= c.most {
+		return nil, &inbox.LimitError{Reason: reasonTooManyStreams, Limit: c.most}
+	}
+	if c.open == nil {
+		c.open = map[inbox.Principal]int{}
+	}
+	c.open[p]++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.open[p]--; c.open[p] == 0 {
+			delete(c.open, p) // a host sees many people come and go
+		}
+	}, nil
+}
 
 // events streams what changes for the principal (HTML Standard, "Server-sent events").
 //
@@ -28,6 +61,11 @@ func (s *Server) events(w http.ResponseWriter, r *asker) error {
 	if err != nil {
 		return err
 	}
+	giveBack, err := s.streams.take(r.principal)
+	if err != nil {
+		return err
+	}
+	defer giveBack()
 	ctx := r.Context()
 	// Subscribed before the first look: what happens in between is a hint, not a gap.
 	hints, err := s.inbox.Subscribe(ctx, r.principal)

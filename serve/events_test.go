@@ -5,9 +5,16 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/parley-mcp/parley/host"
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/seal"
+	"github.com/parley-mcp/parley/serve"
+	"github.com/parley-mcp/parley/store/memstore"
 )
 
 // A sse is one event of a stream.
@@ -104,4 +111,78 @@ func TestEventsFollowACall(t *testing.T) {
 	if e := lost(); e.event != "reset" {
 		t.Errorf("an unknown cursor gives %+v", e)
 	}
+}
+
+// A person has a bounded number of streams; one that ends makes room, and nobody
+// else is in the way.
+func TestEventStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	const most = 3
+	in := inbox.New(memstore.New(nil), seal.NewRing(), nil)
+	h, err := host.New(in, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httptest.NewServer(serve.New(h, in, &serve.Options{
+		Streams: most,
+		Identify: func(r *http.Request) (inbox.Principal, error) {
+			return inbox.Principal{Issuer: "test", Subject: r.Header.Get("Authorization")}, nil
+		},
+	}).Handler())
+	t.Cleanup(func() {
+		api.CloseClientConnections() // ends the streams
+		api.Close()
+	})
+	ann, bob := &bench{t: t, base: api.URL, token: "ann"}, &bench{t: t, base: api.URL, token: "bob"}
+	stops := make([]func(), most)
+	for i := range stops {
+		_, stops[i] = ann.stream(nil)
+		defer stops[i]()
+	}
+	var p struct {
+		Params struct {
+			Reason string
+			Limit  int
+		}
+	}
+	ann.get("/v1/events").code(http.StatusTooManyRequests, "limit").decode(&p)
+	if p.Params.Reason != "too_many_streams" || p.Params.Limit != most {
+		t.Errorf("params %+v", p.Params)
+	}
+	_, stopBob := bob.stream(nil)
+	defer stopBob()
+
+	stops[0]()
+	for ann.try("/v1/events") == http.StatusTooManyRequests { // until the host has noticed
+		if t.Context().Err() != nil {
+			t.Fatal("a stream that ended still counts")
+		}
+	}
+}
+
+// try opens a stream, closes it, and returns its status.
+func (b *bench) try(path string) int {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.base+path, http.NoBody)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+b.token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
+
+// The bound that nobody has to set.
+func TestEventStreamsAreBoundedByDefault(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for range 32 {
+		_, stop := b.stream(nil)
+		defer stop()
+	}
+	b.get("/v1/events").code(http.StatusTooManyRequests, "limit")
 }

@@ -2,5 +2,11 @@ package serve
 
 import "time"
 
+// SetNow replaces the clock, before l is used.
+func (l *Local) SetNow(now func() time.Time) { l.now = now }
+
+// FreshLife is how long an address that was asked for signs in.
+const FreshLife = freshLife
+
 // SetBodyTime shortens the time that a body may take.
 func (s *Server) SetBodyTime(d time.Duration) { s.bodyTime = d }

@@ -16,6 +16,7 @@ import (
 var (
 	errCrossOrigin = errors.New("request of another site")
 	errWrongHost   = errors.New("this host is not known by that name")
+	errMethod      = errors.New("the path does not have this method")
 )
 
 // A badRequest is a request that no state of the host would accept.
@@ -43,6 +44,7 @@ var problems = []problem{
 	{ErrSignedOut, http.StatusUnauthorized, "signed_out", "You are not signed in."},
 	{errCrossOrigin, http.StatusForbidden, "cross_origin", "Another site sent this request."},
 	{errWrongHost, http.StatusMisdirectedRequest, "wrong_host", "This host is not known by that name."},
+	{errMethod, http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take that method."},
 	{inbox.ErrNotFound, http.StatusNotFound, "not_found", "There is nothing at this address."},
 	{host.ErrNoServer, http.StatusNotFound, "unknown_server", "There is no such server."},
 	{host.ErrNoTool, http.StatusNotFound, "unknown_tool", "The server has no such tool."},
@@ -57,6 +59,7 @@ var problems = []problem{
 	{host.ErrClosed, http.StatusServiceUnavailable, "stopping", "This host is about to stop."},
 	{host.ErrSignIn, http.StatusBadGateway, "sign_in", "The server wants a sign-in."},
 	{host.ErrInvalid, http.StatusBadRequest, "bad_request", "The request cannot be read."},
+	{inbox.ErrStoreFull, http.StatusInsufficientStorage, "storage_full", "This host has no room left to store anything."},
 	{inbox.ErrOpen, http.StatusConflict, "question_open", "The question has no answer."},
 	{inbox.ErrNotOpened, http.StatusConflict, "not_opened", "The address was not opened."},
 	{inbox.ErrSealed, http.StatusInternalServerError, "sealed", "This host's keys do not open what is stored."},
@@ -134,7 +137,9 @@ func (p *problemJSON) detail(err error) {
 	case errors.As(err, &state):
 		p.Params = map[string]any{"state": state.State}
 	case errors.Is(err, ErrTokenUsed):
-		p.Detail = "This address was used already, or Parley was started anew since. Run “parley address” for a fresh one."
+		p.Detail = "This address was used already, or Parley was started anew since. It also ends by itself after a while. Run “parley address” for a fresh one."
+	case errors.Is(err, inbox.ErrStoreFull):
+		p.Detail = "Nothing was changed. Whoever runs this host has to make room on its disk; then try again."
 	}
 }
 
@@ -163,6 +168,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		id := hex.EncodeToString(b[:])
 		s.log.ErrorContext(r.Context(), "request failed", "id", id, "route", r.Pattern, "err", err)
 		p.Detail = "The host's log has it under " + id + "."
+	}
+	if p.Status == http.StatusInsufficientStorage {
+		s.log.ErrorContext(r.Context(), "the store is full", "route", r.Pattern, "err", err)
 	}
 	p.Type = "about:blank"
 	b, merr := json.Marshal(p)

@@ -83,6 +83,16 @@ type bench struct {
 
 func setup(t *testing.T) *bench {
 	t.Helper()
+	local, err := serve.OpenLocal(filepath.Join(t.TempDir(), "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return setupWith(t, &serve.Options{Local: local, Version: "test"})
+}
+
+// setupWith is setup with options that have a Local.
+func setupWith(t *testing.T, options *serve.Options) *bench {
+	t.Helper()
 	server := hosttest.NewServer(t, script())
 	dead := httptest.NewServer(http.NotFoundHandler())
 	dead.Close() // its address is refused from now on
@@ -95,11 +105,8 @@ func setup(t *testing.T) *bench {
 	ran := make(chan error, 1)
 	go func() { ran <- h.Run(ctx) }()
 
-	local, err := serve.OpenLocal(filepath.Join(t.TempDir(), "token"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	api := httptest.NewUnstartedServer(serve.New(h, in, &serve.Options{Local: local, Version: "test"}).Handler())
+	local := options.Local
+	api := httptest.NewUnstartedServer(serve.New(h, in, options).Handler())
 	api.Config.BaseContext = nil
 	api.Start()
 	t.Cleanup(func() {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,9 @@ type Options struct {
 	// Hosts are further names by which this host is reached, without ports.
 	// Loopback names always count.
 	Hosts []string
+	// Streams is how many event streams one principal has open at once. A further one
+	// is answered 429. Default: 32.
+	Streams int
 	// Log gets what went wrong inside. Default: slog.Default().
 	Log *slog.Logger
 	// Version is shown in the page.
@@ -44,6 +48,7 @@ type Server struct {
 	log      *slog.Logger
 	version  string
 	bodyTime time.Duration
+	streams  streamCount
 }
 
 // New returns a server for h and in. It panics if opts names no way to tell who is
@@ -53,6 +58,10 @@ func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
 		panic("serve: exactly one of Options.Local and Options.Identify must be set")
 	}
 	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, log: opts.Log, version: opts.Version, bodyTime: bodyTime}
+	s.streams.most = opts.Streams
+	if s.streams.most <= 0 {
+		s.streams.most = defaultStreams
+	}
 	if s.local != nil {
 		s.identify = s.local.Identify
 	}
@@ -78,7 +87,13 @@ type asker struct {
 // Handler returns the routes: the page, its assets, and the API under /v1.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, handle := range map[string]func(http.ResponseWriter, *asker) error{
+	methods := map[string][]string{} // of each path
+	handle := func(pattern string, h http.Handler) {
+		mux.Handle(pattern, h)
+		method, path, _ := strings.Cut(pattern, " ")
+		methods[path] = append(methods[path], method)
+	}
+	for pattern, route := range map[string]func(http.ResponseWriter, *asker) error{
 		"GET /v1/session":                   s.session,
 		"GET /v1/servers":                   s.servers,
 		"GET /v1/servers/{id}/tools":        s.tools,
@@ -98,16 +113,33 @@ func (s *Server) Handler() http.Handler {
 		"POST /v1/questions/{id}/open":      s.open,
 		"GET /v1/events":                    s.events,
 	} {
-		mux.Handle(pattern, s.signedIn(handle))
+		handle(pattern, s.signedIn(route))
 	}
 	if s.local != nil {
-		mux.Handle("POST /v1/sign-in/addresses", s.signedIn(s.freshAddress))
-		mux.HandleFunc("POST /v1/sign-in", s.signIn)
+		handle("POST /v1/sign-in/addresses", s.signedIn(s.freshAddress))
+		handle("POST /v1/sign-in", http.HandlerFunc(s.signIn))
+	}
+	for path, allowed := range methods {
+		mux.Handle(path, s.otherMethod(allowed))
 	}
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, inbox.ErrNotFound) })
 	mux.Handle("GET /assets/", web.Assets())
 	mux.HandleFunc("GET /{$}", s.page)
 	return s.secured(mux)
+}
+
+// otherMethod answers a path by a method that it does not have (RFC 9110 15.5.6).
+// The mux would do so itself, but for the pattern /v1/, which takes all methods.
+func (s *Server) otherMethod(allowed []string) http.Handler {
+	if slices.Contains(allowed, http.MethodGet) {
+		allowed = append(allowed, http.MethodHead)
+	}
+	slices.Sort(allowed)
+	allow := strings.Join(allowed, ", ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", allow)
+		s.fail(w, r, errMethod)
+	})
 }
 
 // signedIn finds out who is asking, and turns the handler's error into a problem.
@@ -157,7 +189,9 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 
 // freshAddress makes another one-time token, for `parley address`.
 func (s *Server) freshAddress(w http.ResponseWriter, _ *asker) error {
-	return writeJSON(w, http.StatusCreated, map[string]any{"token": s.local.OneTime()})
+	return writeJSON(w, http.StatusCreated, map[string]any{
+		"token": s.local.oneTime(freshLife), "expires_in": int(freshLife / time.Second),
+	})
 }
 
 func (s *Server) session(w http.ResponseWriter, r *asker) error {

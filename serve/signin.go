@@ -23,16 +23,21 @@ import (
 var (
 	// ErrSignedOut means that the request carried no bearer, or one that is not this host's.
 	ErrSignedOut = errors.New("not signed in to this host")
-	// ErrTokenUsed means that a one-time token was presented a second time, or was never issued.
-	ErrTokenUsed = errors.New("this address was used already: run `parley address` for a fresh one")
+	// ErrTokenUsed means that a one-time token was presented a second time or too late, or was never issued.
+	ErrTokenUsed = errors.New("this address was used already or is too old: run `parley address` for a fresh one")
 )
 
 // LocalPrincipal is the one person of a host that runs with local sign-in.
 var LocalPrincipal = inbox.Principal{Issuer: "local", Subject: "operator"}
 
+// OneTimeLife is how long a token of [Local.OneTime] signs in. Whoever finds the
+// address in a log or a scrollback later finds nothing.
+const OneTimeLife = time.Hour
+
 const (
+	freshLife      = 15 * time.Minute // of one that was asked for: somebody is about to open it
 	tokenBytes     = 32
-	maxOpenCodes   = 64 // one-time tokens that were printed and not used yet; the oldest goes first
+	maxOpenCodes   = 64 // one-time tokens that were printed and not used yet; what ends first goes first
 	maxTokenLength = 256
 )
 
@@ -49,7 +54,7 @@ type Local struct {
 	now    func() time.Time
 
 	mu    sync.Mutex
-	codes map[[sha256.Size]byte]time.Time // digest of a one-time token -> when it was made
+	codes map[[sha256.Size]byte]time.Time // digest of a one-time token -> when it ends
 }
 
 // secret is a bearer. It does not print, also not as a private field of another
@@ -126,22 +131,25 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// OneTime returns a token that signs in once, for an address that is printed.
-func (l *Local) OneTime() string {
+// OneTime returns a token that signs in once, within [OneTimeLife], for an address
+// that is printed.
+func (l *Local) OneTime() string { return l.oneTime(OneTimeLife) }
+
+func (l *Local) oneTime(life time.Duration) string {
 	token := newToken()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.codes) >= maxOpenCodes {
-		var oldest [sha256.Size]byte
-		var at time.Time
+		var first [sha256.Size]byte
+		var end time.Time
 		for d, t := range l.codes {
-			if at.IsZero() || t.Before(at) {
-				oldest, at = d, t
+			if end.IsZero() || t.Before(end) {
+				first, end = d, t
 			}
 		}
-		delete(l.codes, oldest)
+		delete(l.codes, first)
 	}
-	l.codes[sha256.Sum256([]byte(token))] = l.now()
+	l.codes[sha256.Sum256([]byte(token))] = l.now().Add(life)
 	return token
 }
 
@@ -150,10 +158,11 @@ func (l *Local) exchange(token string) (secret, error) {
 	digest := sha256.Sum256([]byte(token))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, ok := l.codes[digest]; !ok {
+	end, ok := l.codes[digest]
+	delete(l.codes, digest)
+	if !ok || !l.now().Before(end) {
 		return nil, ErrTokenUsed
 	}
-	delete(l.codes, digest)
 	return l.bearer, nil
 }
 
