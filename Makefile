@@ -73,6 +73,7 @@ screenshots: deps ## Take the documentation's pictures again from the demo
 proof: deps deps-services bench/node/node_modules/.stamp ## Run all tests, each fuzz target for FUZZTIME, each benchmark once
 	$(MAKE) test
 	cd interop && PARLEY_TORTURE=2000,3,30 PARLEY_TORTURE_REPORT="$(CURDIR)/docs/torture.md" go test -count 1 -timeout 2h -run '^TestTorture$$' ./e2e
+	PARLEY_EXPLORE_DEEP=1 go test -count 1 -timeout 2h -v -run '^TestExplore$$' ./inbox
 	scripts/fuzz.sh $(FUZZTIME)
 	go test -run '^$$' -bench . -benchtime 1x ./...
 	cd bench && go run ./forms -smoke && go run ./kit -smoke
