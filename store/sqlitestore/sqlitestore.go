@@ -62,7 +62,7 @@ type Store struct {
 func Open(path string, options *Options) (*Store, error) {
 	s, err := open(path, options)
 	if err != nil {
-		return nil, fmt.Errorf("sqlitestore: %s: %w", path, explain(err))
+		return nil, fmt.Errorf("sqlitestore: %s: %w", path, explain(path, err))
 	}
 	return s, nil
 }
@@ -170,7 +170,10 @@ func prepare(path string) error {
 }
 
 // explain says in plain words what SQLite says in its own.
-func explain(err error) error {
+func explain(path string, err error) error {
+	if full(path, err) {
+		return &fullError{dir: filepath.Dir(path), err: err}
+	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
@@ -180,8 +183,6 @@ func explain(err error) error {
 		return fmt.Errorf("the database is damaged; restore it from a backup: %w", err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Errorf("another process kept the database locked for %v: %w", busyTime, err)
-	case sqlite3.SQLITE_FULL:
-		return fmt.Errorf("the disk is full: %w", err)
 	case sqlite3.SQLITE_READONLY:
 		return fmt.Errorf("the database cannot be written: %w", err)
 	}
@@ -197,7 +198,7 @@ func busy(err error) bool {
 func (s *Store) wrap(err error) error {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
-		return fmt.Errorf("sqlitestore: %s: %w", s.path, explain(err))
+		return fmt.Errorf("sqlitestore: %s: %w", s.path, explain(s.path, err))
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"modernc.org/sqlite"
+
 	"github.com/parley-mcp/parley/inbox"
 )
 
@@ -148,6 +150,9 @@ func (s *Store) run(ctx context.Context, statements *statements, u *update) erro
 	}
 	if u.err != nil {
 		if _, err := statements.exec(ctx, `ROLLBACK TO one`); err != nil {
+			if e := (*sqlite.Error)(nil); errors.As(u.err, &e) {
+				return u.err // it has ended the transaction, of which all hear
+			}
 			return fmt.Errorf("%w (after %v)", err, u.err)
 		}
 	}
