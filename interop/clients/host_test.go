@@ -48,30 +48,25 @@ var foreigners = []foreign{
 func TestHostWithEverybodysServers(t *testing.T) {
 	t.Parallel()
 	table := &tables.Table{Head: []string{"Server", "Transport", "Revision", "two rounds", "decline", "restart"}}
-	t.Run("all", func(t *testing.T) {
-		for _, f := range foreigners {
-			row := []string{f.name, f.transport, f.revision, "", "", ""}
-			table.Rows = append(table.Rows, row)
-			t.Run(f.name+" "+f.transport, func(t *testing.T) {
-				t.Parallel()
-				d := &hostDesk{t: t, in: inbox.New(memstore.New(nil), seal.NewRing(), nil), revision: f.revision}
-				var restart func()
-				d.server, restart = f.start(t)
-				if restart == nil {
-					restart = d.restart
-				}
-				d.open()
-				t.Cleanup(d.close)
-				row[3] = d.book("PY 202", nil, "booked PY 202")
-				row[4] = d.book("", nil, "not booked: decline")
-				row[5] = d.book("PY 101", restart, "booked PY 101")
-			})
-		}
-	})
-	if t.Failed() {
-		return
+	t.Cleanup(func() { compare(t, "servers", table) }) // when all tests below have ended
+	for _, f := range foreigners {
+		row := []string{f.name, f.transport, f.revision, "", "", ""}
+		table.Rows = append(table.Rows, row)
+		t.Run(f.name+" "+f.transport, func(t *testing.T) {
+			t.Parallel()
+			d := &hostDesk{t: t, in: inbox.New(memstore.New(nil), seal.NewRing(), nil), revision: f.revision}
+			var restart func()
+			d.server, restart = f.start(t)
+			if restart == nil {
+				restart = d.restart
+			}
+			d.open()
+			t.Cleanup(d.close)
+			row[3] = d.book("PY 202", nil, "booked PY 202")
+			row[4] = d.book("", nil, "not booked: decline")
+			row[5] = d.book("PY 101", restart, "booked PY 101")
+		})
 	}
-	compare(t, "servers", table)
 }
 
 // A hostDesk is a host with one server, whose inbox outlives it.
@@ -248,8 +243,8 @@ func mcpGoService(t *testing.T) (*host.Server, func()) {
 		}
 		server := mcpgoserver.NewMCPServer("mcp-go", "1.2.1", mcpgoserver.WithToolCapabilities(true), mcpgoserver.WithElicitation())
 		server.AddTool(mcp.NewTool("book", mcp.WithDescription("Books a flight"), mcp.WithString("to", mcp.Required())), bookWithMCPGo)
-		service := &http.Server{Addr: listener.Addr().String(), Handler: mcpgoserver.NewStreamableHTTPServer(server)} //nolint:gosec // of a test
-		go service.Serve(listener)                                                                                    //nolint:errcheck // ends with Close
+		service := &http.Server{Addr: listener.Addr().String(), Handler: mcpgoserver.NewStreamableHTTPServer(server)}
+		go service.Serve(listener)
 		return service
 	}
 	service := start("127.0.0.1:0")

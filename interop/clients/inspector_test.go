@@ -28,8 +28,7 @@ type inspector struct {
 
 func newInspector(t *testing.T) *inspector {
 	t.Helper()
-	// A path of a socket has to be short, so this is not t.TempDir.
-	home, err := os.MkdirTemp("", "mcpdo")
+	home, err := os.MkdirTemp("", "mcpdo") //nolint:usetesting // the path of a socket has to be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,9 +124,9 @@ func (i *inspector) connect(t *testing.T, l *link) func(request) outcome {
 		kind = "streamable-http"
 	}
 	servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: struct {
-		Type string `json:"type"`
 		target
-	}{kind, l.server}}})
+		Type string `json:"type"`
+	}{l.server, kind}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +167,8 @@ func (i *inspector) finish(t *testing.T, l *link, args ...string) outcome {
 	for {
 		var said struct {
 			Pending *struct {
-				ID string `json:"elicitationId"`
 				question
+				ID string `json:"elicitationId"`
 			} `json:"elicitationPending"`
 		}
 		if len(out) > 0 {

@@ -8,5 +8,5 @@
 //
 // docs/conformance.md is written by the tests:
 //
-//	go test ./conformance -all -update
+//	go test ./conformance -update
 package conformance

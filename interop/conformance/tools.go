@@ -12,10 +12,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// pause is how long tools wait between two notifications, so that a client
-// sees them arrive one by one.
-const pause = 50 * time.Millisecond
-
 // addTools adds tools that ask nobody, as any server on the go-sdk has them.
 func addTools(server *mcp.Server) {
 	addContent(server, "test_simple_text", text("This is a simple text response for testing."))
@@ -26,14 +22,13 @@ func addTools(server *mcp.Server) {
 		&mcp.ImageContent{Data: onePixel, MIMEType: "image/png"}, embedded("test://mixed-content-resource"))
 
 	addTool(server, "test_error_handling", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return nil, errors.New("This tool intentionally returns an error for testing") //nolint:staticcheck // the suite's own words
+		return nil, errors.New("this tool intentionally returns an error for testing")
 	})
 	addTool(server, "test_tool_with_logging", func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		for _, line := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
 			if err := req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: line}); err != nil {
 				return nil, err
 			}
-			time.Sleep(pause)
 		}
 		return result(text("logged")), nil
 	})
@@ -50,15 +45,18 @@ func addTools(server *mcp.Server) {
 			if err != nil {
 				return nil, err
 			}
-			time.Sleep(pause)
 		}
 		return result(text(fmt.Sprint(token))), nil
 	})
-	addTool(server, "test_reconnection", func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	addTool(server, "test_reconnection", func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if req.Extra != nil && req.Extra.CloseSSEStream != nil {
 			req.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: 10 * time.Millisecond})
 		}
-		time.Sleep(2 * pause) // the client is to come back for the rest
+		// The client is to come back for the rest.
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+		}
 		return result(text("Reconnected.")), nil
 	})
 	// Adding a tool or prompt, even again, tells subscribers that the list changed.
