@@ -197,6 +197,12 @@ type CallFilter struct {
 	States       []CallState
 	Before       int64 // the Seq of the last call of the page before
 	Limit        int   // default 100, at most 500
+
+	// Brief lists without reading what was sealed: of a brief call Origin.Client,
+	// Endpoint, Fingerprint, Name, Arguments, Detail, RequestState, Result and
+	// IdempotencyKey are empty. A result has up to 32 MiB, so a page of whole
+	// calls may fill the memory; [Inbox.Call] reads one.
+	Brief bool
 }
 
 // Calls lists the person's calls, newest first. The next page is the one
@@ -208,13 +214,17 @@ func (in *Inbox) Calls(ctx context.Context, p Principal, f CallFilter) ([]*Call,
 		list = list[:0]
 		rows, err := w.tx.Calls(CallQuery{
 			Conversation: f.Conversation, Server: f.Server, States: f.States,
-			Before: f.Before, Limit: pageSize(f.Limit),
+			Before: f.Before, Limit: pageSize(f.Limit), Brief: f.Brief,
 		})
 		if err != nil {
 			return err
 		}
+		open := w.openCall
+		if f.Brief {
+			open = w.openBrief
+		}
 		for _, row := range rows {
-			c, err := w.openCall(row)
+			c, err := open(row)
 			if err != nil {
 				return err
 			}
@@ -266,8 +276,8 @@ func pageSize(limit int) int {
 	return min(limit, maxPage)
 }
 
-// Conversation returns the newest 500 calls and questions of a conversation,
-// oldest first, from one snapshot, and the number of the last event that the
+// Conversation returns the newest 500 calls (brief ones, see [CallFilter]) and
+// questions of a conversation, oldest first, from one snapshot, and the number of the last event that the
 // snapshot contains. A conversation that nobody used is empty.
 func (in *Inbox) Conversation(ctx context.Context, p Principal, conversation string) (calls []*Call, questions []*Question, event int64, err error) {
 	if conversation == "" { // a filter that is empty would select everything
@@ -275,12 +285,12 @@ func (in *Inbox) Conversation(ctx context.Context, p Principal, conversation str
 	}
 	err = in.view(ctx, p.Key(), func(w *work) error {
 		calls, questions = nil, nil
-		callRows, err := w.tx.Calls(CallQuery{Conversation: conversation, Limit: maxPage})
+		callRows, err := w.tx.Calls(CallQuery{Conversation: conversation, Limit: maxPage, Brief: true})
 		if err != nil {
 			return err
 		}
 		for _, row := range slices.Backward(callRows) {
-			c, err := w.openCall(row)
+			c, err := w.openBrief(row)
 			if err != nil {
 				return err
 			}

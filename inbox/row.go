@@ -129,6 +129,16 @@ const (
 	seen       // a new version, an event, a hint
 )
 
+// openBrief reads the readable part of a row that came without its content.
+// It is for looking only: storing what it returns would lose the content.
+func (w *work) openBrief(row *CallRow) (*callRecord, error) {
+	var detail callDetail
+	if err := json.Unmarshal(row.Detail, &detail); err != nil {
+		return nil, fmt.Errorf("inbox: call %s: its row is damaged", row.ID)
+	}
+	return w.record(row, detail, callContent{}), nil
+}
+
 func (w *work) openCall(row *CallRow) (*callRecord, error) {
 	var detail callDetail
 	if err := json.Unmarshal(row.Detail, &detail); err != nil {
@@ -146,6 +156,12 @@ func (w *work) openCall(row *CallRow) (*callRecord, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inbox: call %s: %w", row.ID, err)
 	}
+	c := w.record(row, detail, content)
+	c.sealed, c.plain, c.more, c.within = row.Content, plain, more, within
+	return c, nil
+}
+
+func (w *work) record(row *CallRow, detail callDetail, content callContent) *callRecord {
 	ended := row.Ended
 	if detail.Removed {
 		ended = detail.Ended.time()
@@ -167,8 +183,7 @@ func (w *work) openCall(row *CallRow) (*callRecord, error) {
 			Replaces: detail.Replaces, ReplacedBy: detail.ReplacedBy, IdempotencyKey: content.IdempotencyKey,
 		},
 		rounds: detail.Rounds, agains: detail.Agains,
-		sealed: row.Content, plain: plain, more: more, within: within,
-	}, nil
+	}
 }
 
 func (w *work) callRow(c *callRecord) (*CallRow, error) {

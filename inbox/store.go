@@ -156,6 +156,7 @@ type CallQuery struct {
 	States       []CallState
 	Before       int64 // only with a lower Seq
 	Limit        int
+	Brief        bool // rows come with nil Content, which is not read: it may be large
 }
 
 // QuestionQuery selects questions of the transaction's principal. Zero fields do not select.

@@ -1,6 +1,7 @@
 package inboxtest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +17,7 @@ var rowTests = map[string]func(*kit){
 	"times":            times,
 	"own copies":       ownCopies,
 	"call pages":       callPages,
+	"brief calls":      briefCalls,
 	"question filters": questionFilters,
 	"counts":           counts,
 	"remembered keys":  rememberedKeys,
@@ -217,6 +219,57 @@ func callPages(k *kit) {
 		if got := read(c.q); !slices.Equal(got, c.want) {
 			k.t.Errorf("Calls(%+v) = %v, want %v", c.q, got, c.want)
 		}
+	}
+}
+
+// briefCalls checks that a brief list has all but the content, and that the
+// rows themselves, in and after the transaction, keep theirs.
+func briefCalls(k *kit) {
+	at := micro(k.clock.Now())
+	content := bytes.Repeat([]byte("large "), 1<<18)
+	want := &inbox.CallRow{
+		ID: "c_1", Seq: 1, Conversation: "v", Server: "s", State: inbox.Done, Version: 3, Owner: "o",
+		Due: at, NotBefore: at, Created: at, Updated: at, Ended: at, Detail: []byte(`{"era":"modern"}`), Content: content,
+	}
+	look := func(tx inbox.Tx) error {
+		for _, brief := range []bool{true, false, true} {
+			list, err := tx.Calls(inbox.CallQuery{Conversation: "v", Brief: brief})
+			if err != nil {
+				return err
+			}
+			if len(list) != 1 || (list[0].Content == nil) != brief || !brief && !bytes.Equal(list[0].Content, content) {
+				k.t.Errorf("Calls with Brief %v: %d rows, or not the right content", brief, len(list))
+				continue
+			}
+			row := *want
+			row.Content, list[0].Content = nil, nil
+			if diff := cmp.Diff(&row, list[0]); diff != "" {
+				k.t.Errorf("Calls with Brief %v (-want +got):\n%s", brief, diff)
+			}
+		}
+		return nil
+	}
+	k.update("p", func(tx inbox.Tx) error {
+		if err := tx.PutCall(want); err != nil {
+			return err
+		}
+		return look(tx)
+	})
+	k.view("p", look)
+
+	c := k.compose()
+	list, err := k.in.Calls(k.ctx, k.ann, inbox.CallFilter{Brief: true})
+	if err != nil || len(list) != 1 {
+		k.t.Fatalf("brief calls = %v, %v; want one", list, err)
+	}
+	whole := *c
+	whole.Origin.Client, whole.Endpoint, whole.Fingerprint, whole.Name, whole.Detail = "", "", "", "", ""
+	whole.Arguments, whole.RequestState, whole.Result, whole.IdempotencyKey = nil, "", nil, ""
+	if diff := cmp.Diff(&whole, list[0]); diff != "" {
+		k.t.Errorf("a brief call (-want +got):\n%s", diff)
+	}
+	if again, err := k.in.Call(k.ctx, k.ann, c.ID); err != nil || again.Name != c.Name || !bytes.Equal(again.Arguments, c.Arguments) {
+		k.t.Errorf("the call after a brief look = %+v, %v", again, err)
 	}
 }
 

@@ -178,6 +178,11 @@ func (t *tx) Calls(q inbox.CallQuery) ([]*inbox.CallRow, error) {
 		list = list[:min(q.Limit, len(list))]
 	}
 	for i, c := range list {
+		if q.Brief {
+			brief := *c
+			brief.Content = nil
+			c = &brief
+		}
 		list[i] = copyCall(c)
 	}
 	return list, nil

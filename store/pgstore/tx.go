@@ -125,6 +125,9 @@ func blob(b []byte) []byte { return append([]byte{}, b...) }
 
 const callColumns = `id, seq, conversation, server, state, version, owner, due, not_before, created, updated, ended, detail, content`
 
+// briefColumns does not fetch a large content from where it is stored apart.
+var briefColumns = strings.TrimSuffix(callColumns, `content`) + `NULL::bytea`
+
 func scanCall(row *inbox.CallRow) []any {
 	return []any{
 		&row.ID, &row.Seq, &row.Conversation, &row.Server, &row.State, &row.Version, &row.Owner,
@@ -174,7 +177,11 @@ func (t *tx) Calls(q inbox.CallQuery) ([]*inbox.CallRow, error) {
 		return nil, t.ctx.Err()
 	}
 	var list []*inbox.CallRow
-	err := t.rows(`SELECT `+callColumns+` FROM `+t.store.tables.calls+query, f.args, func(rows pgx.Rows) error {
+	columns := callColumns
+	if q.Brief {
+		columns = briefColumns
+	}
+	err := t.rows(`SELECT `+columns+` FROM `+t.store.tables.calls+query, f.args, func(rows pgx.Rows) error {
 		row := &inbox.CallRow{}
 		list = append(list, row)
 		return rows.Scan(scanCall(row)...)

@@ -99,6 +99,9 @@ func (t *tx) rows(query string, args []any, scan func(*sql.Rows) error) error {
 
 const callColumns = `id, seq, conversation, server, state, version, owner, due, not_before, created, updated, ended, detail, content`
 
+// briefColumns does not touch the pages that a large content is on.
+var briefColumns = strings.TrimSuffix(callColumns, `content`) + `NULL`
+
 func scanCall(row *inbox.CallRow) []any {
 	return []any{
 		&row.ID, &row.Seq, &row.Conversation, &row.Server, &row.State, &row.Version, &row.Owner,
@@ -189,7 +192,11 @@ func (t *tx) Calls(q inbox.CallQuery) ([]*inbox.CallRow, error) {
 	f.text(`server`, q.Server)
 	in(f, `state`, q.States)
 	var list []*inbox.CallRow
-	err := t.rows(`SELECT `+callColumns+` FROM inbox_calls`+f.newest(q.Before, q.Limit), f.args, func(rows *sql.Rows) error {
+	columns := callColumns
+	if q.Brief {
+		columns = briefColumns
+	}
+	err := t.rows(`SELECT `+columns+` FROM inbox_calls`+f.newest(q.Before, q.Limit), f.args, func(rows *sql.Rows) error {
 		row := &inbox.CallRow{}
 		list = append(list, row)
 		return rows.Scan(scanCall(row)...)
