@@ -142,8 +142,8 @@ func judgeResult(raw json.RawMessage, method string, era inbox.Era) verdict {
 		return failed(ReasonAskedInVain, "")
 	case errors.Is(err, wiretap.ErrMalformed):
 		return failed(ReasonBadResult, "")
-	case err != nil: // a limit
-		return failed(inbox.ReasonTooLarge, "")
+	case err != nil: // a limit; what is over it is not kept either
+		return verdict{judgement: outcomeFailed, reason: inbox.ReasonTooLarge}
 	}
 	if !asks {
 		var r struct {
