@@ -48,6 +48,9 @@ func connectGoSDK(t *testing.T, l *link) func(request) outcome {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { session.Close() })
+	if got := session.InitializeResult().ProtocolVersion; got != l.revision {
+		t.Fatalf("negotiated %s, want %s", got, l.revision)
+	}
 	return func(r request) outcome {
 		var res any
 		var err error

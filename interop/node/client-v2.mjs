@@ -13,5 +13,8 @@ await serve(async ({ server, revision, capabilities }, ask) => {
         ? new StreamableHTTPClientTransport(new URL(server.url))
         : new StdioClientTransport({ ...server, stderr: 'inherit' });
     await client.connect(transport);
+    if (client.getNegotiatedProtocolVersion() !== revision) {
+        throw new Error(`negotiated ${client.getNegotiatedProtocolVersion()}, want ${revision}`);
+    }
     return client;
 });
