@@ -8,7 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/parley-mcp/parley/inbox"
 )
 
 func TestFlagBeatsVariableBeatsFile(t *testing.T) {
@@ -68,6 +71,8 @@ func TestExitCodes(t *testing.T) {
 		{fmt.Errorf("around: %w", usageError("", "x")), 2},
 		{fmt.Errorf("around: %w", fs.ErrNotExist), 2},
 		{connectError("", "x"), 3},
+		{usageError("", "the store: %w", inbox.ErrStoreFull), 1},
+		{&fs.PathError{Op: "write", Path: "keys.json", Err: syscall.ENOSPC}, 1},
 	} {
 		if got := exitCode(row.err); got != row.want {
 			t.Errorf("exitCode(%v) = %d, want %d", row.err, got, row.want)
@@ -77,6 +82,18 @@ func TestExitCodes(t *testing.T) {
 		if row.code != i || row.means == "" {
 			t.Errorf("row %d of the table is %+v", i, row)
 		}
+	}
+}
+
+// A full disk is said to be one, with something to do about it.
+func TestReportFull(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	if code := report(&out, usageError("buy a ship", "the store: %w", inbox.ErrStoreFull)); code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	if got := out.String(); !strings.Contains(got, "parley: hint: make room") || strings.Contains(got, "ship") {
+		t.Errorf("%s", got)
 	}
 }
 
@@ -93,6 +110,9 @@ func TestHelpIsComplete(t *testing.T) {
 		count := 0
 		flags.VisitAll(func(f *flag.Flag) {
 			count++
+			if kind, usage := flag.UnquoteUsage(f); strings.Count(usage, kind) > 1 && kind != "" {
+				t.Errorf("%s --%s repeats itself: %s", c.name, f.Name, usage)
+			}
 			if f.Usage == "" {
 				t.Errorf("%s --%s has no words", c.name, f.Name)
 			}

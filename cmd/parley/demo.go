@@ -6,8 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 
 	"github.com/parley-mcp/parley/elicit"
@@ -31,7 +31,7 @@ Examples:
 	setup: func(fs *flag.FlagSet) func(context.Context, *environment) error {
 		var common hostFlags
 		common.register(fs)
-		addr := fs.String("travel-addr", "127.0.0.1:8421", "`HOST:PORT` of the server travel; parked calls go on only at the same address")
+		addr := fs.String("travel-addr", "127.0.0.1:8421", "`HOST:PORT`: where the server travel listens; parked calls go on only at the same address")
 		return func(ctx context.Context, env *environment) error {
 			if err := noArgs(env); err != nil {
 				return err
@@ -41,18 +41,29 @@ Examples:
 	},
 }
 
+// demoQuestions a minute stop nobody who tries the demo quickly, as the default
+// for servers of others would. Their servers file can only lower that default.
+const demoQuestions = 120
+
 func runDemo(ctx context.Context, env *environment, common hostFlags, addr string) (err error) {
+	if _, port, err := net.SplitHostPort(addr); err == nil && port != "0" && addr == common.addr {
+		return usageError("choose another port with --travel-addr", "--addr and --travel-addr are both %s", addr)
+	}
+	release, err := takeData(common.data) // travel's keys are read from it, too
+	if err != nil {
+		return err
+	}
+	defer release()
+	page, err := listen(ctx, "--addr", common.addr)
+	if err != nil {
+		return err
+	}
+	defer page.Close()
 	ln, err := listen(ctx, "--travel-addr", addr)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
-	if err := os.MkdirAll(common.data, 0o700); err != nil {
-		return usageError("choose another directory with --data", "the data directory: %w", err)
-	}
-	if err := checkData(common.data); err != nil { // before travel's keys are read from it
-		return err
-	}
 	server, err := travel.New(&travel.Options{
 		LogFile: filepath.Join(common.data, "bookings.jsonl"),
 		// The server's keys outlive the process, or its parked calls would end with it.
@@ -75,7 +86,6 @@ func runDemo(ctx context.Context, env *environment, common hostFlags, addr strin
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.stdout, "The MCP server travel listens at %s\n", endpoint)
 
 	// travel stops after the host: a call that is on the wire gets its reply.
 	stopped := make(chan error, 1)
@@ -86,7 +96,10 @@ func runDemo(ctx context.Context, env *environment, common hostFlags, addr strin
 			return nil
 		})
 	}()
-	err = runHost(ctx, env, common, servers)
+	err = runHost(ctx, env, common, page, hosting{
+		servers: servers, questionsPerMinute: demoQuestions,
+		ready: fmt.Sprintf("The MCP server travel listens at %s\n", endpoint),
+	})
 	stopTravel()
 	if travelErr := <-stopped; err == nil {
 		err = travelErr

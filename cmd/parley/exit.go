@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"syscall"
+
+	"github.com/parley-mcp/parley/inbox"
 )
 
 // Exit codes. Scripts rely on them: a new meaning gets a new number.
@@ -13,26 +16,23 @@ const (
 	exitFindings     = 1
 	exitUsage        = 2
 	exitConnect      = 3
-	exitOpen         = 4
-	exitNotAccepted  = 5
-	exitDenied       = 6
-	exitUncertain    = 7
+	exitOpen         = 4            // a question was left open
+	exitNotAccepted  = 5            // a question was declined or cancelled
+	exitDenied       = 6            // the policy said no
+	exitUncertain    = 7            // nobody knows whether it happened
 	exitInternalBase = exitFindings // an error with no row of its own
 )
 
-// exitTable explains the codes in the help.
+// exitTable explains the codes in the help. Those from exitOpen on are reserved for
+// answering from the terminal: no subcommand ends with one yet.
 var exitTable = []struct {
 	code  int
 	means string
 }{
 	{exitOK, "all went well"},
-	{exitFindings, "there are findings, or the tool reported an error"},
+	{exitFindings, "there are findings, or something failed that has no code of its own"},
 	{exitUsage, "wrong usage, or an input that cannot be read"},
 	{exitConnect, "no connection could be made"},
-	{exitOpen, "a question was left open"},
-	{exitNotAccepted, "a question was declined or cancelled"},
-	{exitDenied, "the policy said no"},
-	{exitUncertain, "nobody knows whether it happened"},
 }
 
 // A failure is an error with its exit code and, where there is one, a hint.
@@ -64,6 +64,8 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
+	case full(err): // no mistake in how it was called
+		return exitInternalBase
 	case errors.As(err, &f):
 		return f.code
 	case errors.Is(err, errFindings):
@@ -74,12 +76,22 @@ func exitCode(err error) int {
 	return exitInternalBase
 }
 
+const fullHint = "make room on that disk, or choose another place with --data or --store"
+
+// full reports whether what failed found no room on a disk.
+func full(err error) bool {
+	return errors.Is(err, inbox.ErrStoreFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
 // report prints err the way all errors of the binary look, and returns its code.
 func report(w io.Writer, err error) int {
 	if err != nil && !errors.Is(err, errFindings) {
 		fmt.Fprintf(w, "parley: error: %v\n", err)
 		var f *failure
-		if errors.As(err, &f) && f.hint != "" {
+		switch {
+		case full(err):
+			fmt.Fprintf(w, "parley: hint: %s\n", fullHint)
+		case errors.As(err, &f) && f.hint != "":
 			fmt.Fprintf(w, "parley: hint: %s\n", f.hint)
 		}
 	}

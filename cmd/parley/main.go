@@ -68,8 +68,7 @@ func run(ctx context.Context, args []string, env *environment) int {
 	}
 	cmd, ok := find(name)
 	if !ok {
-		fmt.Fprintf(env.stderr, "parley: there is no subcommand %q\nparley: hint: `parley help` lists them\n", name)
-		return exitUsage
+		return report(env.stderr, noSubcommand(name))
 	}
 	fs := flag.NewFlagSet("parley "+cmd.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // this file prints errors and help itself
@@ -84,6 +83,10 @@ func run(ctx context.Context, args []string, env *environment) int {
 		err = do(ctx, env)
 	}
 	return report(env.stderr, err)
+}
+
+func noSubcommand(name string) error {
+	return usageError("`parley help` lists them", "there is no subcommand %q", name)
 }
 
 func find(name string) (command, bool) {
@@ -102,8 +105,7 @@ func help(args []string, env *environment) int {
 	}
 	cmd, ok := find(args[0])
 	if !ok {
-		fmt.Fprintf(env.stderr, "parley: there is no subcommand %q\nparley: hint: `parley help` lists them\n", args[0])
-		return exitUsage
+		return report(env.stderr, noSubcommand(args[0]))
 	}
 	printHelp(env.stdout, cmd)
 	return exitOK
@@ -152,7 +154,7 @@ func printHelp(w io.Writer, cmd command) {
 			first = false
 		}
 		kind, usage := flag.UnquoteUsage(f)
-		fmt.Fprintf(w, "  --%s %s\n      %s", f.Name, kind, usage)
+		fmt.Fprintf(w, "  --%s %s\n      %s", f.Name, kind, strings.TrimPrefix(usage, kind+": "))
 		if f.DefValue != "" && f.DefValue != "false" {
 			fmt.Fprintf(w, " (default %s)", f.DefValue)
 		}

@@ -31,23 +31,25 @@ const (
 // grace is how long a stopping host waits for work that is on the wire.
 const grace = 10 * time.Second
 
-// runHost runs the host on common.data until ctx ends. The listener comes first:
-// a port that is taken is the most common mistake, and then nothing was touched.
-func runHost(ctx context.Context, env *environment, common hostFlags, servers *host.ServersFile) (err error) {
-	ln, err := listen(ctx, "--addr", common.addr)
-	if err != nil {
-		return err
-	}
-	defer ln.Close()
-	if err := os.MkdirAll(common.data, 0o700); err != nil {
-		return usageError("choose another directory with --data", "the data directory: %w", err)
-	}
-	release, err := lockData(common.data)
-	if err != nil {
-		return err
-	}
-	defer release()
+// A hosting is what a host is run with, beside its flags.
+type hosting struct {
+	servers            *host.ServersFile
+	questionsPerMinute int    // of one server; 0: the inbox's default
+	ready              string // a line more for when all is ready
+}
 
+// takeData makes the data directory and takes it for this process. It comes before
+// all else: of two hosts the second has then opened, read and printed nothing.
+func takeData(dir string) (release func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, usageError("choose another directory with --data", "the data directory: %w", err)
+	}
+	return lockData(dir)
+}
+
+// runHost runs the host behind ln, on common.data, which is taken, until ctx ends.
+func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Listener, what hosting) (err error) {
+	servers := what.servers
 	log := newLog(env)
 	signIn, err := serve.OpenLocal(filepath.Join(common.data, tokenFile))
 	if err != nil {
@@ -61,7 +63,8 @@ func runHost(ctx context.Context, env *environment, common hostFlags, servers *h
 
 	in := inbox.New(kept.store, kept.ring, &inbox.Options{
 		Owner: kept.owner, Lease: common.lease, Notifier: kept.notifier, Log: log,
-		Retention: time.Duration(common.retention) * 24 * time.Hour,
+		Retention:          time.Duration(common.retention) * 24 * time.Hour,
+		QuestionsPerMinute: what.questionsPerMinute,
 	})
 	if kept.owner != "" {
 		// Sound only under the store's lock: no other process owns a lease here.
@@ -88,10 +91,13 @@ func runHost(ctx context.Context, env *environment, common hostFlags, servers *h
 	for _, note := range servers.Notes {
 		fmt.Fprintf(env.stderr, "parley: note: %s\n", note)
 	}
-	fmt.Fprintf(env.stdout, "Parley is ready. Open this address; it signs in one browser, once:\n\n  %s\n\n", serve.Address(base, signIn.OneTime()))
-	fmt.Fprintf(env.stdout, "Another address: parley address --data %s\nStop: Ctrl-C\n", common.data)
+	fmt.Fprintf(env.stdout, "Parley is ready. Open this address; it signs in one browser, once, within %s:\n\n  %s\n\n",
+		inMinutes(serve.OneTimeLife), serve.Address(base, signIn.OneTime()))
+	fmt.Fprintf(env.stdout, "%sAnother address: parley address --data %s\nStop: Ctrl-C\n", what.ready, common.data)
 	return serveUntil(ctx, ln, api.Handler(), h.Run)
 }
+
+func inMinutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }
 
 // newLog is the log of a process: for the operator, on standard error, and
 // without what is none of the operator's business (package quiet).

@@ -17,13 +17,14 @@ const maxRetention = 36525
 
 // hostFlags are the flags of a host; demo and serve share those of register.
 type hostFlags struct {
+	storeFlags // of serve
+
 	addr, data string
-	storeFlags     // of serve
 	retention  int // days, of serve; 0: the inbox's default
 }
 
 func (h *hostFlags) register(fs *flag.FlagSet) {
-	fs.StringVar(&h.addr, "addr", defaultAddr, "`HOST:PORT` of the page and its API; loopback only with local sign-in")
+	fs.StringVar(&h.addr, "addr", defaultAddr, "`HOST:PORT`: where the page and its API listen; loopback only with local sign-in")
 	fs.StringVar(&h.data, "data", defaultData, "`DIRECTORY` for the store, the keys and the sign-in token")
 }
 
@@ -70,7 +71,17 @@ Examples:
 			if err != nil {
 				return &failure{code: exitUsage, err: err}
 			}
-			return runHost(ctx, env, common, servers)
+			release, err := takeData(common.data)
+			if err != nil {
+				return err
+			}
+			defer release()
+			ln, err := listen(ctx, "--addr", common.addr)
+			if err != nil {
+				return err
+			}
+			defer ln.Close()
+			return runHost(ctx, env, common, ln, hosting{servers: servers})
 		}
 	},
 }
