@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,8 +80,8 @@ type storage struct {
 
 func (s *storage) Close() error {
 	var errs []error
-	for i := len(s.close) - 1; i >= 0; i-- {
-		errs = append(errs, s.close[i]())
+	for _, f := range slices.Backward(s.close) {
+		errs = append(errs, f())
 	}
 	return errors.Join(errs...)
 }

@@ -68,7 +68,7 @@ func connect(t testing.TB, url string) *pgx.Conn {
 	if err != nil {
 		t.Fatalf("this test needs PostgreSQL: run `make deps-services`, which starts one, or name one in %s: %v", PostgresVariable, err)
 	}
-	t.Cleanup(func() { conn.Close(context.Background()) })
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }
 

@@ -124,7 +124,7 @@ func (n *Notifier) listen(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, reply)
 	defer cancel()
 	if _, err := conn.Exec(ctx, `LISTEN `+pgx.Identifier{n.channel}.Sanitize()); err != nil {
-		conn.Close(ctx)
+		closeConn(conn)
 		return nil, err
 	}
 	return conn, nil
@@ -235,7 +235,7 @@ func closeConn(conn *pgx.Conn) {
 
 // sleep waits for about d; false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d/2 + rand.N(d))
+	timer := time.NewTimer(d/2 + rand.N(d)) //nolint:gosec // so that machines do not come back all at once
 	defer timer.Stop()
 	select {
 	case <-timer.C:

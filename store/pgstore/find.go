@@ -94,13 +94,10 @@ func (s *Store) Ready(ctx context.Context, servers []string, limit int) ([]inbox
 	if f.nothing {
 		return nil, s.check(ctx)
 	}
-	where := `c.state = 'ready' AND (c.not_before IS NULL OR c.not_before <= ` + atNow + `)`
-	for _, condition := range f.where {
-		where += ` AND ` + condition
-	}
+	f.where = append(f.where, `c.state = 'ready'`, `(c.not_before IS NULL OR c.not_before <= `+atNow+`)`)
 	f.args = append(f.args, limit)
 	return s.refs(ctx, `SELECT p.key, c.id, '', NULL::timestamptz`+s.callsAndPrincipals()+`
-		WHERE `+where+` ORDER BY c.updated, c.id LIMIT $`+strconv.Itoa(len(f.args)), f.args...)
+		WHERE `+strings.Join(f.where, ` AND `)+` ORDER BY c.updated, c.id LIMIT $`+strconv.Itoa(len(f.args)), f.args...)
 }
 
 // Due implements [inbox.Store].

@@ -51,7 +51,7 @@ func connectAndMigrate(ctx context.Context, dsn string, options *Options) (from,
 	if err != nil {
 		return 0, 0, err
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	return migrate(ctx, conn, schema)
 }
 
@@ -83,7 +83,7 @@ func migrate(ctx context.Context, conn *pgx.Conn, schema string) (from, to int, 
 	if err != nil {
 		return from, from, err
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) // does nothing after the commit
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after the commit
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('parley inbox ' || $1, 0))`, schema); err != nil {
 		return from, from, err
 	}

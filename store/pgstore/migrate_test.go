@@ -27,9 +27,9 @@ func put(t *testing.T, store *pgstore.Store, principal, id string) error {
 	})
 }
 
-func execute(t *testing.T, conn *pgx.Conn, statement string, args ...any) {
+func execute(t *testing.T, conn *pgx.Conn, statement string) {
 	t.Helper()
-	if _, err := conn.Exec(t.Context(), statement, args...); err != nil {
+	if _, err := conn.Exec(t.Context(), statement); err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}
 }

@@ -77,7 +77,7 @@ func (s *Store) retry(ctx context.Context, try func() (again bool, err error)) e
 			return s.explain(ctx, err)
 		}
 		select {
-		case <-time.After(pause/2 + rand.N(pause)):
+		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // so that two do not meet again
 		case <-ctx.Done():
 			return s.explain(ctx, err)
 		case <-s.done:
@@ -144,13 +144,16 @@ func (s *Store) transaction(ctx context.Context, write bool, principal string, f
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
+	if !write { // it has what it wanted
+		return false, nil
+	}
 	committing = true
 	return false, t.commit()
 }
 
 const (
 	beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
-	beginRead  = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
+	beginRead  = `BEGIN READ ONLY, ISOLATION LEVEL REPEATABLE READ`
 )
 
 // settle makes a session do what the package promises, whatever its database
@@ -239,9 +242,6 @@ func (t *tx) commit() error {
 		return errAborted
 	case errors.As(err, &server) && server.Severity != "FATAL" && server.Severity != "PANIC":
 		return err // the server goes on and has refused it
-	}
-	if !t.write {
-		return err
 	}
 	return &unknownError{err}
 }

@@ -1,7 +1,6 @@
 package pgstore_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,8 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -28,6 +25,7 @@ import (
 )
 
 func dropSchema(t *testing.T, dsn, schema string) {
+	t.Helper()
 	conn := servicetest.Conn(t, dsn)
 	if _, err := conn.Exec(context.Background(), `DROP SCHEMA `+pgx.Identifier{schema}.Sanitize()+` CASCADE`); err != nil {
 		t.Errorf("dropping %q: %v", schema, err)
@@ -69,81 +67,6 @@ func TestDatabaseTime(t *testing.T) {
 	if d := now.Sub(times[0]); d < 0 || d > time.Minute {
 		t.Errorf("the first transaction is %v old", d)
 	}
-}
-
-// TestTexts: what PostgreSQL cannot store is refused before it is sent, and
-// what is long is no reason to refuse.
-func TestTexts(t *testing.T) {
-	t.Parallel()
-	store := mustOpen(t, servicetest.Postgres(t), nil)
-	for _, bad := range []string{"a\x00b", "\xff"} {
-		if err := store.Update(t.Context(), bad, func(inbox.Tx) error { return nil }); !errors.Is(err, inbox.ErrInvalid) {
-			t.Errorf("principal %q: %v", bad, err)
-		}
-		err := store.Update(t.Context(), "p", func(tx inbox.Tx) error {
-			for name, err := range map[string]error{
-				"id":           tx.PutCall(&inbox.CallRow{ID: inbox.CallID(bad)}),
-				"conversation": tx.PutCall(&inbox.CallRow{ID: "c", Conversation: bad}),
-				"server":       tx.PutQuestion(&inbox.QuestionRow{ID: "q", Server: bad}),
-			} {
-				if !errors.Is(err, inbox.ErrInvalid) {
-					t.Errorf("%s %q: %v", name, bad, err)
-				}
-			}
-			return nil // none of it was sent, so the transaction is well
-		})
-		if err != nil {
-			t.Errorf("Update: %v", err)
-		}
-		for _, find := range []func() ([]inbox.Ref, error){
-			func() ([]inbox.Ref, error) { return store.Ready(t.Context(), []string{bad}, 9) },
-			func() ([]inbox.Ref, error) { return store.Owned(t.Context(), bad, "", 9) },
-			func() ([]inbox.Ref, error) { return store.Find(t.Context(), bad, inbox.Ready, "", 9) },
-		} {
-			if refs, err := find(); len(refs) != 0 || err != nil {
-				t.Errorf("found %v, %v", refs, err)
-			}
-		}
-	}
-	// Random, or it would be compressed below the limit of an index entry.
-	long := noise(4096)
-	err := store.Update(t.Context(), "p", func(tx inbox.Tx) error {
-		row := &inbox.CallRow{ID: "c_long", Seq: 1, Conversation: long, Server: long, Owner: long, State: inbox.Ready, Created: tx.Now(), Updated: tx.Now(), Content: bytes.Repeat([]byte(long), 2048)}
-		question := &inbox.QuestionRow{ID: "q_long", Seq: 2, Call: "c_long", Conversation: long, Server: long, State: inbox.Open, Created: tx.Now()}
-		return errors.Join(tx.PutCall(row), tx.PutQuestion(question), tx.Remember(long, []byte("v"), tx.Now().Add(time.Hour)))
-	})
-	if err != nil {
-		t.Fatalf("long texts: %v", err)
-	}
-	err = store.View(t.Context(), "p", func(tx inbox.Tx) error {
-		calls, err := tx.Calls(inbox.CallQuery{Conversation: long, Server: long})
-		if len(calls) != 1 || err != nil || len(calls[0].Content) != 8<<20 {
-			t.Errorf("Calls: %d rows, %v", len(calls), err)
-		}
-		open, recent, err := tx.CountQuestions(long, time.Unix(0, 0))
-		if open != 1 || recent != 1 || err != nil {
-			t.Errorf("CountQuestions = %d, %d, %v", open, recent, err)
-		}
-		// The same beginning and another end.
-		if calls, err := tx.Calls(inbox.CallQuery{Server: long[:4000]}); len(calls) != 0 || err != nil {
-			t.Errorf("found %d calls of another server, %v", len(calls), err)
-		}
-		_, err = tx.Remembered(long)
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-func noise(n int) string {
-	var b strings.Builder
-	for i := uint32(1); b.Len() < n; i++ {
-		x := i * 2654435761
-		x ^= x >> 13
-		fmt.Fprintf(&b, "%08x", x*2246822519)
-	}
-	return b.String()[:n]
 }
 
 // TestRunsAgain: what PostgreSQL aborts for its own reasons, and connections
@@ -512,85 +435,4 @@ func TestUnreachable(t *testing.T) {
 	if _, err := pgstore.Open(short, "postgres://postgres@"+ln.Addr().String()+"/postgres?sslmode=disable", nil); err == nil || ctx.Err() != nil {
 		t.Errorf("Open where nobody answers: %v", err)
 	}
-}
-
-// crashURL makes the test binary the process that TestKilled kills.
-const crashURL = "PGSTORE_CRASH_URL"
-
-// TestKilled kills a process that writes, again and again, and looks whether
-// everything is there of which it had said that it was stored.
-func TestKilled(t *testing.T) {
-	if dsn := os.Getenv(crashURL); dsn != "" {
-		writeUntilKilled(dsn)
-	}
-	t.Parallel()
-	dsn := servicetest.Postgres(t)
-	store := mustOpen(t, dsn, nil)
-	stored := 0
-	for life := range 3 {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilled$")
-		cmd.Env = append(os.Environ(), crashURL+"="+dsn)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
-		said := 0
-		for said < 10+life && lines.Scan() {
-			said++
-		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		for lines.Scan() { // said before the kill arrived
-			if strings.HasPrefix(lines.Text(), "stored") {
-				said++
-			}
-		}
-		cmd.Wait()
-		stored += said
-		// Behind the lock that a transaction of the dead process may still have.
-		err = store.Update(t.Context(), "p", func(tx inbox.Tx) error {
-			first, last, err := tx.EventBounds()
-			if err != nil {
-				return err
-			}
-			calls, err := tx.Calls(inbox.CallQuery{})
-			if err != nil {
-				return err
-			}
-			// One more may be stored than it had time to say, in each life.
-			if first != 1 || int(last) != len(calls) || len(calls) < stored || len(calls) > stored+1 {
-				t.Errorf("life %d: %d calls, events %d to %d; %d were said to be stored", life, len(calls), first, last, stored)
-			}
-			stored = len(calls)
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func writeUntilKilled(dsn string) {
-	ctx := context.Background()
-	store, err := pgstore.Open(ctx, dsn, nil)
-	for i := 0; err == nil; i++ {
-		err = store.Update(ctx, "p", func(tx inbox.Tx) error {
-			id := fmt.Sprint("c_", time.Now().UnixNano(), "_", i)
-			seq, err := tx.Append(inbox.CallEvent, id)
-			if err != nil {
-				return err
-			}
-			return tx.PutCall(&inbox.CallRow{ID: inbox.CallID(id), Seq: seq, Created: tx.Now(), Updated: tx.Now()})
-		})
-		if err == nil {
-			os.Stdout.WriteString("stored\n")
-		}
-	}
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
 }
