@@ -21,17 +21,29 @@ const (
 	mostRows = 500              // in one answer: the newest
 )
 
-// readCall reads a call with its questions and draws it.
+// readCall reads a call with its questions and draws it, without what is large.
 func (s *Server) readCall(ctx context.Context, p inbox.Principal, id inbox.CallID) (*callRow, error) {
 	c, questions, err := s.whole(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
-	return s.callRow(c, questions), nil
+	row, left := s.callRow(c, questions), maxCarried
+	row.trim(&left)
+	return row, nil
 }
+
+// readers is how many calls are read at once for everybody: to read one takes
+// several times its size, and a result has up to 32 MiB.
+const readers = 4
 
 // whole reads a call and its questions, oldest first.
 func (s *Server) whole(ctx context.Context, p inbox.Principal, id inbox.CallID) (*inbox.Call, []*inbox.Question, error) {
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
 	c, err := s.inbox.Call(ctx, p, id)
 	if err != nil {
 		return nil, nil, err
@@ -113,7 +125,7 @@ func (s *Server) arguments(r *asker, server, name string) (*form.Schema, error) 
 	return nil, host.ErrNoTool
 }
 
-// call answers with the call, after since at once, else when it changes or the time
+// call answers with the whole call, after since at once, else when it changes or the time
 // to wait is over.
 func (s *Server) call(w http.ResponseWriter, r *asker) error {
 	query := r.URL.Query()
@@ -134,7 +146,11 @@ func (s *Server) call(w http.ResponseWriter, r *asker) error {
 			return err
 		}
 	}
-	return s.answerCall(w, r, http.StatusOK, callID(r))
+	c, questions, err := s.whole(r.Context(), r.principal, callID(r))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, s.callRow(c, questions))
 }
 
 func (s *Server) stop(w http.ResponseWriter, r *asker) error {

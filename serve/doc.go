@@ -32,4 +32,11 @@
 // page that loads its snapshot after hello misses nothing. A cursor that is too
 // old gets "reset". Rows are sent whole, so an event that arrives twice is
 // harmless.
+//
+// # Large answers
+//
+// A server decides how large its results are. Rows in lists, snapshots, events and
+// answers to posts carry arguments, result and error up to 256 KiB each and 8 MiB in
+// one answer; of a larger one they say the size, in arguments_size, result_size and
+// error_size. GET /v1/calls/{id} answers with the whole call.
 package serve

@@ -17,6 +17,11 @@ const maxMessage = 20_000
 
 // A callRow is a call as pages see it. The request state is not in it: it never
 // leaves the host.
+//
+// Arguments, result and error are what a server or a model made of any size. In
+// every row but the one of GET /v1/calls/{id} each is null if it is larger than
+// 256 KiB, or if the rows before it filled the answer, and its size in bytes is
+// beside it.
 type callRow struct {
 	ID           inbox.CallID       `json:"id"`
 	Seq          int64              `json:"seq"`
@@ -43,6 +48,30 @@ type callRow struct {
 	ReplacedBy   inbox.CallID       `json:"replaced_by,omitempty"`
 	Questions    []inbox.QuestionID `json:"questions"`
 	Can          callCan            `json:"can"`
+
+	ArgumentsSize int `json:"arguments_size,omitempty"` // of what was left out
+	ResultSize    int `json:"result_size,omitempty"`
+	ErrorSize     int `json:"error_size,omitempty"`
+}
+
+const (
+	maxInline  = 256 << 10 // bytes of arguments, result or error that a row carries
+	maxCarried = 8 << 20   // and all rows of one answer together
+)
+
+// trim leaves out what is large, and what does not fit into the bytes that are left.
+func (row *callRow) trim(left *int) {
+	for _, part := range []struct {
+		raw  *json.RawMessage
+		size *int
+	}{{&row.Arguments, &row.ArgumentsSize}, {&row.Result, &row.ResultSize}, {&row.Error, &row.ErrorSize}} {
+		n := len(*part.raw)
+		if n > min(maxInline, *left) {
+			*part.raw, *part.size = nil, n
+			continue
+		}
+		*left -= n
+	}
 }
 
 // callCan says which buttons make sense now.

@@ -35,6 +35,8 @@ const loginSchema = `{"type":"object","properties":{
 var wordySchema = `{"type":"object","$defs":{"long":{"type":"string","description":"` + strings.Repeat("A line on it. ", 1500) + `"}},
 	"properties":{"one":{"$ref":"#/$defs/long"},"two":{"$ref":"#/$defs/long"},"ok":{"type":"boolean"}}}`
 
+const largeText = 600 << 10
+
 // script is a server whose tool asks one form, then says what it was told.
 func script() *hosttest.Script {
 	ask := func(key, params string) func(x *hosttest.Exchange) {
@@ -61,8 +63,12 @@ func script() *hosttest.Script {
 				x.Text("thanks")
 			},
 			"plain": func(x *hosttest.Exchange) { x.Text("done") },
-			"login": ask("in", `{"mode":"form","message":"Sign in","requestedSchema":`+loginSchema+`}`),
-			"wordy": ask("in", `{"mode":"form","message":"Tell us","requestedSchema":`+wordySchema+`}`),
+			// Results larger than a row carries, one that fits, and an error.
+			"large":  func(x *hosttest.Exchange) { x.Text(strings.Repeat("x", largeText)) },
+			"medium": func(x *hosttest.Exchange) { x.Text(strings.Repeat("y", 200<<10)) },
+			"broken": func(x *hosttest.Exchange) { x.Error(-32000, strings.Repeat("z", largeText), "") },
+			"login":  ask("in", `{"mode":"form","message":"Sign in","requestedSchema":`+loginSchema+`}`),
+			"wordy":  ask("in", `{"mode":"form","message":"Tell us","requestedSchema":`+wordySchema+`}`),
 		},
 		Titles: map[string]string{"seat": "Pick a seat\u202e"},
 		Schemas: map[string]string{

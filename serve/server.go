@@ -49,6 +49,8 @@ type Server struct {
 	version  string
 	bodyTime time.Duration
 	streams  streamCount
+	reading  chan struct{} // a place for each call that is being read
+	names    callNames
 }
 
 // New returns a server for h and in. It panics if opts names no way to tell who is
@@ -57,7 +59,7 @@ func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
 	if opts == nil || (opts.Local == nil) == (opts.Identify == nil) {
 		panic("serve: exactly one of Options.Local and Options.Identify must be set")
 	}
-	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, log: opts.Log, version: opts.Version, bodyTime: bodyTime}
+	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, log: opts.Log, version: opts.Version, bodyTime: bodyTime, reading: make(chan struct{}, readers)}
 	s.streams.most = opts.Streams
 	if s.streams.most <= 0 {
 		s.streams.most = defaultStreams

@@ -3,11 +3,9 @@ package serve
 import (
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/parley-mcp/parley/form"
 	"github.com/parley-mcp/parley/host"
-	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/plain"
 )
 
@@ -78,67 +76,4 @@ func drawTool(t *host.Tool) toolRow {
 	}
 	row.View = draw(schema)
 	return row
-}
-
-// A conversationRow is a line of the list of conversations.
-type conversationRow struct {
-	ID            string     `json:"id"`
-	Title         string     `json:"title"`
-	UpdatedAt     *time.Time `json:"updated_at"`
-	OpenQuestions int        `json:"open_questions"`
-}
-
-// conversations lists those of the person's newest calls, the latest first.
-func (s *Server) conversations(w http.ResponseWriter, r *asker) error {
-	calls, err := s.inbox.Calls(r.Context(), r.principal, inbox.CallFilter{Limit: mostRows})
-	if err != nil {
-		return err
-	}
-	open, err := s.inbox.Questions(r.Context(), r.principal, inbox.QuestionFilter{
-		States: []inbox.QuestionState{inbox.Open, inbox.Opened}, Limit: mostRows,
-	})
-	if err != nil {
-		return err
-	}
-	waiting := map[string]int{}
-	for _, q := range open {
-		waiting[q.Conversation]++
-	}
-	rows, at := []*conversationRow{}, map[string]*conversationRow{}
-	for _, c := range calls {
-		row := at[c.Conversation]
-		if row == nil {
-			row = &conversationRow{ID: c.Conversation, OpenQuestions: waiting[c.Conversation]}
-			at[c.Conversation] = row
-			rows = append(rows, row)
-		}
-		if row.UpdatedAt == nil || c.Updated.After(*row.UpdatedAt) {
-			row.UpdatedAt = when(c.Updated)
-		}
-		row.Title = s.title(c) // the oldest call names it
-	}
-	return writeJSON(w, http.StatusOK, map[string]any{"conversations": rows})
-}
-
-// conversation is a snapshot; event is the number of the last event in it, from
-// which the event stream goes on.
-func (s *Server) conversation(w http.ResponseWriter, r *asker) error {
-	calls, questions, event, err := s.inbox.Conversation(r.Context(), r.principal, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	of := map[inbox.CallID][]*inbox.Question{}
-	for _, q := range questions {
-		of[q.Call] = append(of[q.Call], q)
-	}
-	callRows, questionRows := []*callRow{}, []*questionRow{}
-	for _, c := range calls {
-		callRows = append(callRows, s.callRow(c, of[c.ID]))
-		for _, q := range of[c.ID] {
-			questionRows = append(questionRows, s.questionRow(q, c, inRound(of[c.ID], q.Round)))
-		}
-	}
-	return writeJSON(w, http.StatusOK, map[string]any{
-		"id": r.PathValue("id"), "calls": callRows, "questions": questionRows, "event": event,
-	})
 }

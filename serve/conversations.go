@@ -1,0 +1,137 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/parley-mcp/parley/inbox"
+)
+
+// A conversationRow is a line of the list of conversations.
+type conversationRow struct {
+	ID            string     `json:"id"`
+	Title         string     `json:"title"`
+	UpdatedAt     *time.Time `json:"updated_at"`
+	OpenQuestions int        `json:"open_questions"`
+}
+
+// conversations lists those of the person's newest calls, the latest first.
+func (s *Server) conversations(w http.ResponseWriter, r *asker) error {
+	calls, err := s.inbox.Calls(r.Context(), r.principal, inbox.CallFilter{Limit: mostRows, Brief: true})
+	if err != nil {
+		return err
+	}
+	open, err := s.inbox.Questions(r.Context(), r.principal, inbox.QuestionFilter{
+		States: []inbox.QuestionState{inbox.Open, inbox.Opened}, Limit: mostRows,
+	})
+	if err != nil {
+		return err
+	}
+	waiting := map[string]int{}
+	for _, q := range open {
+		waiting[q.Conversation]++
+	}
+	rows, at, first := []*conversationRow{}, map[string]*conversationRow{}, map[string]*inbox.Call{}
+	for _, c := range calls {
+		row := at[c.Conversation]
+		if row == nil {
+			row = &conversationRow{ID: c.Conversation, OpenQuestions: waiting[c.Conversation]}
+			at[c.Conversation] = row
+			rows = append(rows, row)
+		}
+		if row.UpdatedAt == nil || c.Updated.After(*row.UpdatedAt) {
+			row.UpdatedAt = when(c.Updated)
+		}
+		first[c.Conversation] = c // the oldest call names it
+	}
+	for _, row := range rows {
+		c := first[row.ID]
+		if c.Name, err = s.name(r.Context(), c); err != nil && !errors.Is(err, inbox.ErrNotFound) { // erased since
+			return err
+		}
+		row.Title = s.title(c)
+	}
+	return writeJSON(w, http.StatusOK, map[string]any{"conversations": rows})
+}
+
+// callNames remembers what calls name. A name never changes, and to read it from
+// the store is to read the whole call.
+type callNames struct {
+	mu sync.Mutex
+	of map[inbox.CallID]string
+}
+
+const (
+	mostNames  = 4096
+	knownBytes = 300 // a longer name is read each time
+)
+
+// name is the name that a brief call lacks.
+func (s *Server) name(ctx context.Context, brief *inbox.Call) (string, error) {
+	s.names.mu.Lock()
+	name, ok := s.names.of[brief.ID]
+	s.names.mu.Unlock()
+	if ok {
+		return name, nil
+	}
+	c, _, err := s.whole(ctx, brief.Principal, brief.ID)
+	if err != nil {
+		return "", err
+	}
+	if len(c.Name) > knownBytes {
+		return c.Name, nil
+	}
+	s.names.mu.Lock()
+	defer s.names.mu.Unlock()
+	if s.names.of == nil || len(s.names.of) >= mostNames {
+		s.names.of = map[inbox.CallID]string{}
+	}
+	s.names.of[c.ID] = c.Name
+	return c.Name, nil
+}
+
+// conversation is a snapshot; event is the number of the last event that is surely
+// in it, from which the event stream goes on. The calls are listed first and then
+// read one by one, the newest first, so that no more than one large result is in
+// memory. A row may be newer than the event: the stream then brings it again.
+func (s *Server) conversation(w http.ResponseWriter, r *asker) error {
+	ctx, id := r.Context(), r.PathValue("id")
+	if id == "" { // a filter that is empty would select everything
+		return inbox.ErrNotFound
+	}
+	event, err := s.inbox.LastEvent(ctx, r.principal)
+	if err != nil {
+		return err
+	}
+	calls, err := s.inbox.Calls(ctx, r.principal, inbox.CallFilter{Conversation: id, Limit: mostRows, Brief: true})
+	if err != nil {
+		return err
+	}
+	callRows, questionRows, left := []*callRow{}, []*questionRow{}, maxCarried
+	for _, brief := range calls {
+		c, questions, err := s.whole(ctx, r.principal, brief.ID)
+		if errors.Is(err, inbox.ErrNotFound) { // erased since
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		row := s.callRow(c, questions)
+		row.trim(&left)
+		callRows = append(callRows, row)
+		for _, q := range slices.Backward(questions) {
+			if len(questionRows) < mostRows {
+				questionRows = append(questionRows, s.questionRow(q, c, inRound(questions, q.Round)))
+			}
+		}
+	}
+	slices.Reverse(callRows)
+	slices.Reverse(questionRows)
+	return writeJSON(w, http.StatusOK, map[string]any{
+		"id": id, "calls": callRows, "questions": questionRows, "event": event,
+	})
+}
