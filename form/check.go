@@ -80,13 +80,12 @@ func (c *checker) object() *Error {
 	if err != nil {
 		return malformed(err)
 	}
-	if kind == jNull {
+	switch kind {
+	case jNull:
 		if _, err := c.sc.scalar(kind); err != nil {
 			return malformed(err)
 		}
-	} else if kind != jObject {
-		return malformed(&syntaxError{c.sc.i, "not an object"})
-	} else {
+	case jObject:
 		c.sc.i++
 		for first := true; ; first = false {
 			more, err := c.sc.next('}', first)
@@ -100,6 +99,8 @@ func (c *checker) object() *Error {
 				return malformed(err)
 			}
 		}
+	default:
+		return malformed(&syntaxError{c.sc.i, "not an object"})
 	}
 	if err := c.sc.finish(); err != nil {
 		return malformed(err)

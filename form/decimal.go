@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"math/big"
 	"strconv"
 	"strings"
@@ -117,13 +118,8 @@ func (d decimal) cmp(o decimal) int {
 		}
 		return 1
 	}
-	c := 0
-	if d.exp != o.exp {
-		c = 1
-		if d.exp < o.exp {
-			c = -1
-		}
-	} else {
+	c := cmp.Compare(d.exp, o.exp)
+	if c == 0 {
 		c = cmpDigits(d.lit, o.lit)
 	}
 	if d.neg {

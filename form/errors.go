@@ -95,6 +95,12 @@ func (f *Field) fail(code string, params map[string]any) Error {
 	return e
 }
 
+// param gives what a code's own params hold under name.
+func param[T any](p map[string]any, name string) T {
+	v, _ := p[name].(T)
+	return v
+}
+
 func whole(text, code string, params map[string]any) Error {
 	return Error{Code: code, Params: params, Text: text}
 }
@@ -125,17 +131,17 @@ func (f *Field) text(code string, p map[string]any) string {
 		case Number:
 			return label + " must be a number"
 		case JSON:
-			return label + " must be JSON of type " + p["want"].(string)
+			return label + " must be JSON of type " + param[string](p, "want")
 		}
 		return label + " must be text"
 	case CodeTooShort:
-		return label + " must be " + plural(p["min"].(int), "character") + " or more"
+		return label + " must be " + plural(param[int](p, "min"), "character") + " or more"
 	case CodeTooLong:
-		return label + " must be " + plural(p["max"].(int), "character") + " or fewer"
+		return label + " must be " + plural(param[int](p, "max"), "character") + " or fewer"
 	case CodeTooSmall, CodeTooBig:
 		return label + " must be " + f.rangeText()
 	case CodeNotMultiple:
-		return label + " must be a multiple of " + p["of"].(string)
+		return label + " must be a multiple of " + param[string](p, "of")
 	case CodeNotANumber:
 		return label + " must be a number, like 12.5"
 	case CodeNotAnInteger:
@@ -157,9 +163,9 @@ func (f *Field) text(code string, p map[string]any) string {
 	case CodeNotAnOption:
 		return "Select an option from the list for " + label
 	case CodeTooFew:
-		return "Select at least " + plural(p["min"].(int), "option") + " for " + label
+		return "Select at least " + plural(param[int](p, "min"), "option") + " for " + label
 	case CodeTooMany:
-		return "Select no more than " + plural(p["max"].(int), "option") + " for " + label
+		return "Select no more than " + plural(param[int](p, "max"), "option") + " for " + label
 	case CodeDuplicate:
 		return "Select each option only once for " + label
 	case CodeDuplicateField:
@@ -169,7 +175,7 @@ func (f *Field) text(code string, p map[string]any) string {
 	case CodeMalformed:
 		return "Enter JSON for " + label
 	case CodeTooLarge:
-		return label + " must be " + strconv.Itoa(p["max"].(int)) + " bytes or fewer"
+		return label + " must be " + strconv.Itoa(param[int](p, "max")) + " bytes or fewer"
 	}
 	return label + ": " + code
 }

@@ -92,6 +92,6 @@ type Field struct {
 }
 
 type bound struct {
-	set bool
 	decimal
+	set bool
 }

@@ -54,7 +54,7 @@ func isDate(s string) bool {
 
 func digits(s string) (int, bool) {
 	n := 0
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return 0, false
 		}
@@ -152,7 +152,7 @@ func isAuthority(s string, needHost bool) bool {
 		}
 		s = s[i+1:]
 	}
-	host, port := s, ""
+	var host, port string
 	if strings.HasPrefix(s, "[") {
 		end := strings.IndexByte(s, ']')
 		if end < 0 {
@@ -239,7 +239,7 @@ func isLocalPart(s string) bool {
 		if atom == "" {
 			return false
 		}
-		for i := 0; i < len(atom); i++ {
+		for i := range len(atom) {
 			c := atom[i]
 			if !isAlpha(c) && !isDigit(c) && strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) < 0 {
 				return false
@@ -266,7 +266,7 @@ func isMailDomain(s string) bool {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
 			return false
 		}
-		for i := 0; i < len(label); i++ {
+		for i := range len(label) {
 			if c := label[i]; !isAlpha(c) && !isDigit(c) && c != '-' {
 				return false
 			}

@@ -2,6 +2,7 @@ package form
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -108,10 +109,8 @@ func (s *Schema) expand(n *node) (layers, string) {
 		if n.kind != jObject {
 			return l, "its description is not an object"
 		}
-		for _, seen := range l {
-			if seen == n {
-				return l, "it refers to itself"
-			}
+		if slices.Contains(l, n) {
+			return l, "it refers to itself"
 		}
 		l = append(l, n)
 		ref, all := n.get("$ref"), n.get("allOf")
@@ -166,7 +165,7 @@ func (l layers) bound(key string, sign int) (lit json.Number, b bound) {
 			continue
 		}
 		if d := parseDecimal(v.str); !b.set || d.cmp(b.decimal) == sign {
-			lit, b = json.Number(v.str), bound{true, d}
+			lit, b = json.Number(v.str), bound{d, true}
 		}
 	}
 	return lit, b

@@ -29,32 +29,10 @@ func parseTyped(text string, integer bool) (string, string) {
 	if utf8.RuneCountInString(text) > maxTyped {
 		return "", CodeNotFinite
 	}
-	var b strings.Builder
-	var zero rune = -1
-	for _, r := range text {
-		switch {
-		case r == 0x2212 || r == 0xFF0D:
-			b.WriteByte('-')
-		case r == 0xFF0B:
-			b.WriteByte('+')
-		case r == 0x066B: // Arabic decimal separator
-			b.WriteByte('.')
-		case r == 0xFF0E:
-			b.WriteByte('.')
-		case isSpace(r) || r == '\'' || r == 0x2019 || r == 0x066C:
-			b.WriteByte(' ')
-		case r == '.' || r == ',' || r == '+' || r == '-' || r == 'e' || r == 'E':
-			b.WriteRune(r)
-		default:
-			z, ok := zeroOf(r)
-			if !ok || zero >= 0 && z != zero {
-				return "", bad
-			}
-			zero = z
-			b.WriteByte(byte('0' + r - z))
-		}
+	s, ok := plainNumber(text)
+	if !ok {
+		return "", bad
 	}
-	s := strings.TrimSpace(b.String())
 	sign := ""
 	if s != "" && (s[0] == '+' || s[0] == '-') {
 		if s[0] == '-' {
@@ -87,7 +65,7 @@ func parseTyped(text string, integer bool) (string, string) {
 		return "", bad
 	}
 	whole, frac, hasPoint := strings.Cut(mantissa, ".")
-	whole, ok := ungroup(whole)
+	whole, ok = ungroup(whole)
 	if !ok {
 		return "", CodeAmbiguousNumber
 	}
@@ -123,6 +101,38 @@ func parseTyped(text string, integer bool) (string, string) {
 	return lit, ""
 }
 
+// plainNumber writes a typed number with the digits and signs of ASCII, and a
+// space for what may stand between groups. It is false for any other character,
+// and for digits of two sets.
+func plainNumber(text string) (string, bool) {
+	var b strings.Builder
+	var zero rune = -1
+	for _, r := range text {
+		switch {
+		case r == 0x2212 || r == 0xFF0D:
+			b.WriteByte('-')
+		case r == 0xFF0B:
+			b.WriteByte('+')
+		case r == 0x066B: // Arabic decimal separator
+			b.WriteByte('.')
+		case r == 0xFF0E:
+			b.WriteByte('.')
+		case isSpace(r) || r == '\'' || r == 0x2019 || r == 0x066C:
+			b.WriteByte(' ')
+		case r == '.' || r == ',' || r == '+' || r == '-' || r == 'e' || r == 'E':
+			b.WriteRune(r)
+		default:
+			z, ok := zeroOf(r)
+			if !ok || zero >= 0 && z != zero {
+				return "", false
+			}
+			zero = z
+			b.WriteByte(byte('0' + r - z))
+		}
+	}
+	return strings.TrimSpace(b.String()), true
+}
+
 // ungroup drops the spaces of 1 234 567. Other spaces between digits could
 // hide two numbers.
 func ungroup(s string) (string, bool) {
@@ -139,7 +149,7 @@ func ungroup(s string) (string, bool) {
 }
 
 func onlyDigits(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return false
 		}

@@ -90,55 +90,52 @@ func translate(p string) (string, bool) {
 		case c == '.' && !class:
 			b.WriteString(`[^\n\r\x{2028}\x{2029}]`)
 		case c == '\\' && i+1 < len(p):
-			i++
-			switch e := p[i]; e {
-			case 'x':
-				if strings.HasPrefix(p[i:], "x{") {
-					return "", false
-				}
-				b.WriteString(`\x`)
-			case 'u':
-				if code, _, ok := strings.Cut(p[i+1:], "}"); ok && len(code) > 1 && code[0] == '{' {
-					b.WriteString(`\x` + code + `}`)
-					i += len(code) + 1
-					continue
-				}
-				r, ok := hex4([]byte(p[i-1:]))
-				if !ok || 0xD800 <= r && r <= 0xDFFF {
-					return "", false
-				}
-				b.WriteString(`\x{` + p[i+1:i+5] + `}`)
-				i += 4
-			case 's':
-				if class {
-					b.WriteString(ecmaSpace)
-				} else {
-					b.WriteString(`[` + ecmaSpace + `]`)
-				}
-			case 'S':
-				if class {
-					return "", false
-				}
-				b.WriteString(`[^` + ecmaSpace + `]`)
-			case 'v':
-				b.WriteString(`\x{b}`)
-			case 'A', 'z', 'Q', 'E', 'C', 'a', 'c', 'k', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			escape, n, ok := translateEscape(p[i+1:], class)
+			if !ok {
 				return "", false
-			case '0':
-				b.WriteString(`\x{0}`)
-			case 'b':
-				if class { // backspace
-					b.WriteString(`\x{8}`)
-				} else {
-					b.WriteString(`\b`)
-				}
-			default:
-				b.WriteByte('\\')
-				b.WriteByte(e)
 			}
+			b.WriteString(escape)
+			i += n
 		default:
 			b.WriteByte(c)
 		}
 	}
 	return b.String(), true
+}
+
+// translateEscape rewrites the escape whose backslash stands before p. n is
+// what it takes of p, which is not empty.
+func translateEscape(p string, class bool) (escape string, n int, ok bool) {
+	switch p[0] {
+	case 'x':
+		return `\x`, 1, !strings.HasPrefix(p, "x{")
+	case 'u':
+		if code, _, ok := strings.Cut(p[1:], "}"); ok && len(code) > 1 && code[0] == '{' {
+			return `\x` + code + `}`, len(code) + 2, true
+		}
+		r, ok := hex4([]byte(`\` + p))
+		if !ok || 0xD800 <= r && r <= 0xDFFF {
+			return "", 0, false
+		}
+		return `\x{` + p[1:5] + `}`, 5, true
+	case 's':
+		if class {
+			return ecmaSpace, 1, true
+		}
+		return `[` + ecmaSpace + `]`, 1, true
+	case 'S':
+		return `[^` + ecmaSpace + `]`, 1, !class
+	case 'v':
+		return `\x{b}`, 1, true
+	case 'A', 'z', 'Q', 'E', 'C', 'a', 'c', 'k', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return "", 0, false
+	case '0':
+		return `\x{0}`, 1, true
+	case 'b':
+		if class { // backspace
+			return `\x{8}`, 1, true
+		}
+		return `\b`, 1, true
+	}
+	return `\` + p[:1], 1, true
 }

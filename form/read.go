@@ -51,55 +51,11 @@ func (s *Schema) fill(f *Field, n *node) string {
 		f.types = typeNames(l)
 	}
 
-	// Alternatives: options, or one description beside null.
-	var opts []*node // option schemas, or enum values
-	isOptions := false
-	for _, key := range [...]string{"oneOf", "anyOf"} {
-		alt := l.get(key)
-		if alt == nil {
-			continue
-		}
-		if alt.kind != jArray || len(alt.items) == 0 {
-			return "its choices cannot be read"
-		}
-		if len(alt.items) > s.left.options {
-			return "it has too many choices"
-		}
-		var rest []layers
-		var consts []*node
-		for _, item := range alt.items {
-			il, problem := s.expand(item)
-			if problem != "" {
-				return problem
-			}
-			switch {
-			case il.get("const") != nil || il.get("enum") != nil:
-				consts = append(consts, item)
-			case il.get("type") != nil && il.get("type").kind == jString && il.get("type").str == "null":
-				f.Nullable = true
-			default:
-				rest = append(rest, il)
-			}
-		}
-		switch {
-		case len(rest) == 0 && len(consts) == 1 && len(alt.items) > 1 && consts[0].get("const") == nil:
-			// An enum beside null: pydantic's Optional[Enum].
-			il, _ := s.expand(consts[0])
-			l = append(l[:len(l):len(l)], il...)
-		case len(rest) == 0 && len(consts) > 0:
-			if isOptions {
-				return "it combines several descriptions"
-			}
-			opts, isOptions = consts, true
-		case len(rest) == 1 && len(consts) == 0:
-			if rest[0].get("anyOf") != nil || rest[0].get("oneOf") != nil {
-				return "it can be of several kinds"
-			}
-			l = append(l[:len(l):len(l)], rest[0]...)
-		default:
-			return "it can be of several kinds"
-		}
+	l, opts, problem := s.alternatives(f, l)
+	if problem != "" {
+		return problem
 	}
+	isOptions := len(opts) > 0
 	if f.Title == "" {
 		f.Title = l.text("title")
 	}
@@ -157,6 +113,58 @@ func (s *Schema) fill(f *Field, n *node) string {
 	}
 	f.Kind, f.Options = Choice, found
 	return checkOptions(found)
+}
+
+// alternatives reads oneOf and anyOf: they are options, or one description
+// beside null, which becomes a part of l.
+func (s *Schema) alternatives(f *Field, l layers) (_ layers, opts []*node, problem string) {
+	for _, key := range [...]string{"oneOf", "anyOf"} {
+		alt := l.get(key)
+		if alt == nil {
+			continue
+		}
+		if alt.kind != jArray || len(alt.items) == 0 {
+			return l, nil, "its choices cannot be read"
+		}
+		if len(alt.items) > s.left.options {
+			return l, nil, "it has too many choices"
+		}
+		var rest []layers
+		var consts []*node
+		for _, item := range alt.items {
+			il, problem := s.expand(item)
+			if problem != "" {
+				return l, nil, problem
+			}
+			switch {
+			case il.get("const") != nil || il.get("enum") != nil:
+				consts = append(consts, item)
+			case il.get("type") != nil && il.get("type").kind == jString && il.get("type").str == "null":
+				f.Nullable = true
+			default:
+				rest = append(rest, il)
+			}
+		}
+		switch {
+		case len(rest) == 0 && len(consts) == 1 && len(alt.items) > 1 && consts[0].get("const") == nil:
+			// An enum beside null: pydantic's Optional[Enum].
+			il, _ := s.expand(consts[0])
+			l = append(slices.Clip(l), il...)
+		case len(rest) == 0 && len(consts) > 0:
+			if len(opts) > 0 {
+				return l, nil, "it combines several descriptions"
+			}
+			opts = consts
+		case len(rest) == 1 && len(consts) == 0:
+			if rest[0].get("anyOf") != nil || rest[0].get("oneOf") != nil {
+				return l, nil, "it can be of several kinds"
+			}
+			l = append(slices.Clip(l), rest[0]...)
+		default:
+			return l, nil, "it can be of several kinds"
+		}
+	}
+	return l, opts, ""
 }
 
 func typeNames(l layers) []string {
@@ -306,7 +314,7 @@ func (s *Schema) readArray(f *Field, l layers) string {
 		}
 	}
 	isOptions := il.get("anyOf") != nil || il.get("oneOf") != nil
-	typ := ""
+	var typ string
 	switch t := il.get("type"); {
 	case t != nil && t.kind == jString:
 		typ = t.str

@@ -32,9 +32,8 @@ const (
 // (RFC 7493 2.1). Duplicate names are for the callers to refuse, since only
 // they know the names.
 type scanner struct {
-	b        []byte
-	i        int
-	maxDepth int
+	b []byte
+	i int
 }
 
 // A token is one JSON value: its kind and where it starts and ends.
@@ -393,17 +392,26 @@ func (s *scanner) tree(depth int, left *int, path *pointer) (*node, error) {
 		n.end = s.i
 		return n, nil
 	}
+	if err := s.members(n, depth-1, left, path); err != nil {
+		return nil, err
+	}
+	n.end = s.i
+	return n, nil
+}
+
+// members reads the inside of object n, and its end.
+func (s *scanner) members(n *node, depth int, left *int, path *pointer) error {
 	for first := true; ; first = false {
 		more, err := s.next('}', first)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !more {
-			break
+			return nil
 		}
 		k, err := s.key()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		key := string(s.text(k))
 		path.push(key)
@@ -414,20 +422,18 @@ func (s *scanner) tree(depth int, left *int, path *pointer) (*node, error) {
 			}
 		}
 		if n.get(key) != nil {
-			return nil, s.fail(k.start, "name given twice")
+			return s.fail(k.start, "name given twice")
 		}
 		if n.index != nil {
 			n.index[key] = len(n.members)
 		}
-		v, err := s.tree(depth-1, left, path)
+		v, err := s.tree(depth, left, path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		path.pop()
 		n.members = append(n.members, member{key, k.start, v})
 	}
-	n.end = s.i
-	return n, nil
 }
 
 // A pointer is a JSON Pointer (RFC 6901) under construction.
@@ -444,7 +450,7 @@ func join(parts ...string) string {
 	var b []byte
 	for _, p := range parts {
 		b = append(b, '/')
-		for i := 0; i < len(p); i++ {
+		for i := range len(p) {
 			switch p[i] {
 			case '~':
 				b = append(b, "~0"...)

@@ -295,7 +295,7 @@ func (j *judge) array(at string, n *node) {
 	}
 	enum, anyOf, one, t := items.get("enum"), items.get("anyOf"), items.get("oneOf"), items.get("type")
 	listed := map[string]bool{"type": true}
-	nOptions := 0
+	var nOptions int
 	switch {
 	case anyOf != nil:
 		listed["anyOf"] = true

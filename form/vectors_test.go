@@ -3,6 +3,7 @@ package form
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -148,8 +149,8 @@ func TestVectors(t *testing.T) {
 func runVector(t *testing.T, v *vector) {
 	s, err := v.parse()
 	if v.Refused != "" {
-		se, ok := err.(*SchemaError)
-		if !ok || se.Rule != v.Refused {
+		var se *SchemaError
+		if !errors.As(err, &se) || se.Rule != v.Refused {
 			t.Fatalf("parse gave %v, want rule %s", err, v.Refused)
 		}
 		return
