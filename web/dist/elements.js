@@ -96,8 +96,8 @@ var ids = 0;
 function uid(prefix2) {
   return `${prefix2}-${++ids}`;
 }
-function randomId(bytes) {
-  const raw = crypto.getRandomValues(new Uint8Array(bytes));
+function randomId(bytes2) {
+  const raw = crypto.getRandomValues(new Uint8Array(bytes2));
   return btoa(String.fromCharCode(...raw)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
@@ -237,6 +237,11 @@ var en = {
   "result.empty": "{server} answered without any text.",
   "result.structured": "Data",
   "result.raw": "Whole answer as JSON",
+  "result.large": "Large answer, {size}",
+  "result.show": "Show it",
+  "result.more": { one: "And {n} more part, not shown.", other: "And {n} more parts, not shown." },
+  "call.large-arguments": "Much was sent along, {size}",
+  "call.more-arguments": { one: "And {n} more, not shown.", other: "And {n} more, not shown." },
   "result.long": "Long text, {n} characters",
   "result.image": "An image ({name}), not shown",
   "result.audio": "A recording ({name}), not played",
@@ -407,6 +412,10 @@ function rich(key, params = {}) {
     const value = params[name];
     return typeof value === "string" ? bdi(value) : show(value);
   });
+}
+function bytes(n) {
+  const mega = n >= 1e6;
+  return new Intl.NumberFormat(locale, { style: "unit", unit: mega ? "megabyte" : "kilobyte", maximumFractionDigits: mega ? 1 : 0 }).format(n / (mega ? 1e6 : 1e3));
 }
 function show(value) {
   return typeof value === "number" ? numbers.format(value) : value ?? "";
@@ -660,7 +669,7 @@ var Store = class {
   takeCall(call) {
     const known = this.#calls.get(call.id);
     if (known && known.version > call.version) return;
-    this.#calls.set(call.id, call);
+    this.#calls.set(call.id, known ? filled(call, known) : call);
     for (const question of this.questionsOf(call.id)) {
       if (question.can_take_back && !mayTakeBack(question, call)) this.#questions.set(question.id, { ...question, can_take_back: false });
     }
@@ -895,6 +904,13 @@ function sharedStore(base, token) {
   }
   return store;
 }
+function filled(call, known) {
+  const kept = { ...call };
+  if (call.arguments_size && known.arguments !== null) [kept.arguments, kept.arguments_size] = [known.arguments, 0];
+  if (call.result_size && known.result !== null) [kept.result, kept.result_size] = [known.result, 0];
+  if (call.error_size && known.error !== null) [kept.error, kept.error_size] = [known.error, 0];
+  return kept;
+}
 
 // src/lib/element.ts
 var StoreElement = class extends HTMLElement {
@@ -928,16 +944,19 @@ var StoreElement = class extends HTMLElement {
 };
 
 // src/chat/result.ts
+var mostBlocks = 200;
 function result(value, server) {
   if (!isRow(value)) return [];
   const blocks = [];
   const failed = value["isError"] === true;
   if (failed) blocks.push(el("p", { class: "verdict bad", "data-part": "tool-error" }, rich("result.error", { server })));
   const content = [...list(value["content"]), ...list(value["contents"]), ...list(value["messages"]).map((one) => isRow(one) ? one["content"] : one)];
-  for (const item of content) blocks.push(contentBlock(item));
+  const shown = content.slice(0, mostBlocks);
+  for (const item of shown) blocks.push(contentBlock(item));
+  if (content.length > shown.length) blocks.push(el("p", { class: "quiet", "data-part": "more" }, t("result.more", { n: content.length - shown.length })));
   const structured = value["structuredContent"];
   if (content.length === 0 && structured === void 0) blocks.push(el("p", { class: "quiet" }, rich("result.empty", { server })));
-  const repeated = structured !== void 0 && content.some((item) => isRow(item) && item["type"] === "text" && sameJSON(item["text"], structured));
+  const repeated = structured !== void 0 && shown.some((item) => isRow(item) && item["type"] === "text" && sameJSON(item["text"], structured));
   if (structured !== void 0 && !repeated) blocks.push(details("result.structured", structured, content.length === 0));
   blocks.push(details("result.raw", value, false));
   return blocks;
@@ -1030,7 +1049,7 @@ var CallView = class {
   #action = el("div", { class: "did" });
   #progress = el("div", { class: "progress" });
   #questions = el("div", { class: "questions" });
-  #outcome = el("div", { class: "came" });
+  #outcome = el("div", { class: "came", tabIndex: -1 });
   #cards = /* @__PURE__ */ new Map();
   #headingId = uid("call");
   #shape = "";
@@ -1068,7 +1087,7 @@ var CallView = class {
       fill(this.#action, this.#did(call));
       fill(this.#progress, this.#state(call, open.length));
     }
-    const resultShape = JSON.stringify([call.result, call.error]);
+    const resultShape = JSON.stringify([call.result, call.error, call.result_size, call.error_size]);
     if (resultShape !== this.#resultShape) {
       this.#resultShape = resultShape;
       fill(this.#outcome, this.#result(call));
@@ -1084,10 +1103,11 @@ var CallView = class {
       { class: "bubble" },
       el("h2", { id: this.#headingId, tabIndex: -1 }, rich(where ? "call.ran.at" : "call.ran", { tool: toolCalled(call.title, call.name), server: call.server, place: where })),
       call.replaces ? el("p", { class: "quiet" }, t("call.replaces"), " ", el("button", { type: "button", class: "link", on: { click: () => this.#host.show(call.replaces ?? "") } }, t("call.replaces.show"))) : null,
-      entries.length === 0 ? el("p", { class: "quiet" }, t("call.no-arguments")) : el("dl", { class: "rows" }, entries.map(([name, value]) => {
+      call.arguments_size ? this.#large("show-arguments", "call.large-arguments", call.arguments_size) : entries.length === 0 ? el("p", { class: "quiet" }, t("call.no-arguments")) : el("dl", { class: "rows" }, entries.slice(0, mostBlocks).map(([name, value]) => {
         const line = scalar(value);
         return el("div", null, el("dt", null, bdi(name)), el("dd", null, line === null ? el("pre", { dir: "ltr" }, pretty(value)) : foreign("span", line)));
       })),
+      entries.length > mostBlocks ? el("p", { class: "quiet" }, t("call.more-arguments", { n: entries.length - mostBlocks })) : null,
       el("p", { class: "time" }, el("time", { dateTime: call.created_at }, when(call.created_at)), title === call.name ? null : [" · ", el("code", { class: "value", dir: "ltr" }, call.name)])
     );
   }
@@ -1140,7 +1160,35 @@ var CallView = class {
       way("give_up", "resolve.give-up", "resolve.give-up.hint")
     );
   }
+  // What is too large for the rows that come by themselves is fetched when it is wanted.
+  #large(part, key, size2) {
+    return el(
+      "div",
+      { "data-part": "large" },
+      el("p", { class: "quiet" }, t(key, { size: bytes(size2) })),
+      this.#button(part, t("result.show"), async () => {
+        await this.#host.store.loadCall(this.#id);
+        this.#outcome.focus({ preventScroll: true });
+      })
+    );
+  }
   #result(call) {
+    if (call.error_size) {
+      return el(
+        "div",
+        { class: "bubble answer" },
+        el("p", { class: "verdict bad" }, rich("result.protocol", { server: call.server })),
+        this.#large("show-result", "result.large", call.error_size)
+      );
+    }
+    if (call.result_size) {
+      return el(
+        "section",
+        { class: "bubble answer", "data-part": "result", "aria-label": t("result.title", { server: call.server }) },
+        el("p", { class: "eyebrow" }, rich("result.title", { server: call.server })),
+        this.#large("show-result", "result.large", call.result_size)
+      );
+    }
     if (call.error) {
       return el(
         "div",

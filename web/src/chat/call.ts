@@ -5,10 +5,10 @@ import { bdi, el, fill, foreign, randomId, uid, type Child } from '../lib/dom'
 import { Problem, sentence } from '../lib/api'
 import { pretty, scalar } from '../lib/json'
 import type { Store } from '../lib/store'
-import { has, rich, t, toolCalled, when, type Key } from '../lib/text'
+import { bytes, has, rich, t, toolCalled, when, type Key } from '../lib/text'
 import { hasEnded, isOpen, type Call, type CallState, type Resolve } from '../lib/wire'
 import type { ParleyQuestion } from '../card/question'
-import { details, isRow, result } from './result'
+import { details, isRow, mostBlocks, result } from './result'
 
 // How a state looks; the words carry the meaning.
 const tones: { readonly [S in CallState]: 'busy' | 'asks' | 'good' | 'bad' | 'quiet' } = {
@@ -30,7 +30,7 @@ export class CallView {
 	readonly #action = el('div', { class: 'did' })
 	readonly #progress = el('div', { class: 'progress' })
 	readonly #questions = el('div', { class: 'questions' })
-	readonly #outcome = el('div', { class: 'came' })
+	readonly #outcome = el('div', { class: 'came', tabIndex: -1 })
 	readonly #cards = new Map<string, ParleyQuestion>()
 	readonly #headingId = uid('call')
 	#shape = ''
@@ -71,7 +71,7 @@ export class CallView {
 			fill(this.#action, this.#did(call))
 			fill(this.#progress, this.#state(call, open.length))
 		}
-		const resultShape = JSON.stringify([call.result, call.error])
+		const resultShape = JSON.stringify([call.result, call.error, call.result_size, call.error_size])
 		if (resultShape !== this.#resultShape) {
 			this.#resultShape = resultShape
 			fill(this.#outcome, this.#result(call))
@@ -86,10 +86,11 @@ export class CallView {
 		return el('div', { class: 'bubble' },
 			el('h2', { id: this.#headingId, tabIndex: -1 }, rich(where ? 'call.ran.at' : 'call.ran', { tool: toolCalled(call.title, call.name), server: call.server, place: where })),
 			call.replaces ? el('p', { class: 'quiet' }, t('call.replaces'), ' ', el('button', { type: 'button', class: 'link', on: { click: () => this.#host.show(call.replaces ?? '') } }, t('call.replaces.show'))) : null,
-			entries.length === 0 ? el('p', { class: 'quiet' }, t('call.no-arguments')) : el('dl', { class: 'rows' }, entries.map(([name, value]) => {
+			call.arguments_size ? this.#large('show-arguments', 'call.large-arguments', call.arguments_size) : entries.length === 0 ? el('p', { class: 'quiet' }, t('call.no-arguments')) : el('dl', { class: 'rows' }, entries.slice(0, mostBlocks).map(([name, value]) => {
 				const line = scalar(value)
 				return el('div', null, el('dt', null, bdi(name)), el('dd', null, line === null ? el('pre', { dir: 'ltr' }, pretty(value)) : foreign('span', line)))
 			})),
+			entries.length > mostBlocks ? el('p', { class: 'quiet' }, t('call.more-arguments', { n: entries.length - mostBlocks })) : null,
 			el('p', { class: 'time' }, el('time', { dateTime: call.created_at }, when(call.created_at)), title === call.name ? null : [' · ', el('code', { class: 'value', dir: 'ltr' }, call.name)]))
 	}
 
@@ -137,7 +138,26 @@ export class CallView {
 			way('give_up', 'resolve.give-up', 'resolve.give-up.hint'))
 	}
 
+	// What is too large for the rows that come by themselves is fetched when it is wanted.
+	#large(part: string, key: Key, size: number): Child {
+		return el('div', { 'data-part': 'large' },
+			el('p', { class: 'quiet' }, t(key, { size: bytes(size) })),
+			this.#button(part, t('result.show'), async () => {
+				await this.#host.store.loadCall(this.#id)
+				this.#outcome.focus({ preventScroll: true }) // the button is gone
+			}))
+	}
+
 	#result(call: Call): Child {
+		if (call.error_size) {
+			return el('div', { class: 'bubble answer' },
+				el('p', { class: 'verdict bad' }, rich('result.protocol', { server: call.server })),
+				this.#large('show-result', 'result.large', call.error_size))
+		}
+		if (call.result_size) {
+			return el('section', { class: 'bubble answer', 'data-part': 'result', 'aria-label': t('result.title', { server: call.server }) },
+				el('p', { class: 'eyebrow' }, rich('result.title', { server: call.server })), this.#large('show-result', 'result.large', call.result_size))
+		}
 		if (call.error) {
 			return el('div', { class: 'bubble answer' },
 				el('p', { class: 'verdict bad' }, rich('result.protocol', { server: call.server })),

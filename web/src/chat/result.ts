@@ -5,6 +5,9 @@ import { el, foreign, bdi, type Child } from '../lib/dom'
 import { pretty } from '../lib/json'
 import { rich, t, type Key } from '../lib/text'
 
+/** mostBlocks is how many parts of a list are drawn: a server may send very many. */
+export const mostBlocks = 200
+
 type Row = { readonly [name: string]: unknown }
 
 /** result draws a CallToolResult, a prompt or a resource. */
@@ -14,11 +17,13 @@ export function result(value: unknown, server: string): Child[] {
 	const failed = value['isError'] === true
 	if (failed) blocks.push(el('p', { class: 'verdict bad', 'data-part': 'tool-error' }, rich('result.error', { server })))
 	const content = [...list(value['content']), ...list(value['contents']), ...list(value['messages']).map((one) => isRow(one) ? one['content'] : one)]
-	for (const item of content) blocks.push(contentBlock(item))
+	const shown = content.slice(0, mostBlocks)
+	for (const item of shown) blocks.push(contentBlock(item))
+	if (content.length > shown.length) blocks.push(el('p', { class: 'quiet', 'data-part': 'more' }, t('result.more', { n: content.length - shown.length })))
 	const structured = value['structuredContent']
 	if (content.length === 0 && structured === undefined) blocks.push(el('p', { class: 'quiet' }, rich('result.empty', { server })))
 	// Servers repeat structured content as text for older clients; once is enough.
-	const repeated = structured !== undefined && content.some((item) => isRow(item) && item['type'] === 'text' && sameJSON(item['text'], structured))
+	const repeated = structured !== undefined && shown.some((item) => isRow(item) && item['type'] === 'text' && sameJSON(item['text'], structured))
 	if (structured !== undefined && !repeated) blocks.push(details('result.structured', structured, content.length === 0))
 	blocks.push(details('result.raw', value, false))
 	return blocks

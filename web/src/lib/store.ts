@@ -118,7 +118,7 @@ export class Store {
 	takeCall(call: Call): void {
 		const known = this.#calls.get(call.id)
 		if (known && known.version > call.version) return
-		this.#calls.set(call.id, call)
+		this.#calls.set(call.id, known ? filled(call, known) : call)
 		for (const question of this.questionsOf(call.id)) {
 			if (question.can_take_back && !mayTakeBack(question, call)) this.#questions.set(question.id, { ...question, can_take_back: false })
 		}
@@ -375,4 +375,14 @@ export function sharedStore(base: string, token: TokenSource): Store {
 		shared.set(base, store)
 	}
 	return store
+}
+
+// What was fetched whole stays: arguments and the end of a call do not change,
+// and the rows that come with events leave out what is large.
+function filled(call: Call, known: Call): Call {
+	const kept = { ...call }
+	if (call.arguments_size && known.arguments !== null) [kept.arguments, kept.arguments_size] = [known.arguments, 0]
+	if (call.result_size && known.result !== null) [kept.result, kept.result_size] = [known.result, 0]
+	if (call.error_size && known.error !== null) [kept.error, kept.error_size] = [known.error, 0]
+	return kept
 }

@@ -45,6 +45,12 @@ export function rich(key: Key, params: Params = {}): Child[] {
 	})
 }
 
+/** bytes is a size for people, such as 6.8 MB. */
+export function bytes(n: number): string {
+	const mega = n >= 1_000_000
+	return new Intl.NumberFormat(locale, { style: 'unit', unit: mega ? 'megabyte' : 'kilobyte', maximumFractionDigits: mega ? 1 : 0 }).format(n / (mega ? 1_000_000 : 1000))
+}
+
 function show(value: string | number | undefined): string {
 	return typeof value === 'number' ? numbers.format(value) : value ?? ''
 }

@@ -153,6 +153,10 @@ export type Call = {
 	expires_at?: string | null
 	result: unknown
 	error: { code: number; message: string } | null
+	/** The bytes of what is null because it is large; the call by its id has it. */
+	arguments_size?: number
+	result_size?: number
+	error_size?: number
 	replaces?: string
 	questions: string[] | null
 	can: { stop?: boolean; resolve?: boolean; run_again?: boolean; decline_rest?: boolean } | null
