@@ -49,42 +49,42 @@ func parseHost(s string) (host, *Finding) {
 	if strings.HasPrefix(s, "[") {
 		return parseIPv6(s)
 	}
-	refuse := func(code, text string) (host, *Finding) {
-		return host{}, &Finding{Code: code, Verdict: Refuse, Text: text}
+	refuse := func(code, text string) *Finding {
+		return &Finding{Code: code, Verdict: Refuse, Text: text}
 	}
 	for _, r := range s {
 		if hidden(r) {
-			return refuse("host_hidden", "The name of the site contains invisible characters.")
+			return host{}, refuse("host_hidden", "The name of the site contains invisible characters.")
 		}
 	}
 	if s == "" || len(s) > 1024 {
-		return refuse("host_invalid", "The name of the site is not a valid host name.")
+		return host{}, refuse("host_invalid", "The name of the site is not a valid host name.")
 	}
 	ascii, err := toASCII.ToASCII(s)
 	if err != nil {
 		if isASCII(s) && !strings.Contains(strings.ToLower(s), "xn--") {
-			return refuse("host_invalid", "The name of the site is not a valid host name.")
+			return host{}, refuse("host_invalid", "The name of the site is not a valid host name.")
 		}
-		return refuse("host_international", "The name of the site is not a valid international name.")
+		return host{}, refuse("host_international", "The name of the site is not a valid international name.")
 	}
 	if !validName(ascii) {
-		return refuse("host_invalid", "The name of the site is not a valid host name.")
+		return host{}, refuse("host_invalid", "The name of the site is not a valid host name.")
 	}
 	u, err := toASCII.ToUnicode(ascii)
 	if err != nil {
-		return refuse("host_international", "The name of the site is not a valid international name.")
+		return host{}, refuse("host_international", "The name of the site is not a valid international name.")
 	}
 	// The round trip is the law: whatever the mapping changed but case and composition,
 	// a person would have read another name than the browser does.
 	if sent := strings.ToLower(norm.NFC.String(s)); sent != ascii && sent != u || foldsToASCII(s) {
-		return refuse("host_rewritten", "The name of the site contains characters that browsers replace by others.")
+		return host{}, refuse("host_rewritten", "The name of the site contains characters that browsers replace by others.")
 	}
 	for label := range strings.SplitSeq(u, ".") {
 		if !joinersFit(label) {
-			return refuse("host_hidden", "The name of the site contains invisible characters.")
+			return host{}, refuse("host_hidden", "The name of the site contains invisible characters.")
 		}
 		if strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") {
-			return refuse("host_invalid", "The name of the site is not a valid host name.")
+			return host{}, refuse("host_invalid", "The name of the site is not a valid host name.")
 		}
 	}
 	h := host{ascii: ascii, unicode: u}
@@ -94,7 +94,7 @@ func parseHost(s string) (host, *Finding) {
 		if err != nil || !addr.Is4() {
 			// WHATWG URL, "ends in a number checker": browsers read 2130706433, 0x7f.1
 			// and 127.1 as 127.0.0.1.
-			return refuse("ip_disguised", "The name of the site is a disguised network address.")
+			return host{}, refuse("ip_disguised", "The name of the site is a disguised network address.")
 		}
 		h.addr, h.domain = addr, ascii
 		return h, nil
@@ -110,18 +110,18 @@ func parseHost(s string) (host, *Finding) {
 }
 
 func parseIPv6(s string) (host, *Finding) {
-	refuse := func(code, text string) (host, *Finding) {
-		return host{}, &Finding{Code: code, Verdict: Refuse, Text: text}
+	refuse := func(code, text string) *Finding {
+		return &Finding{Code: code, Verdict: Refuse, Text: text}
 	}
 	inner, ok := strings.CutSuffix(s[1:], "]")
 	addr, err := netip.ParseAddr(inner)
 	switch {
 	case !ok || err != nil || !addr.Is6():
-		return refuse("ip_invalid", "The network address is not valid.")
+		return host{}, refuse("ip_invalid", "The network address is not valid.")
 	case addr.Zone() != "":
-		return refuse("ip_zone", "The network address names a network interface of one computer.")
+		return host{}, refuse("ip_zone", "The network address names a network interface of one computer.")
 	case addr.Is4In6():
-		return refuse("ip_embedded", "The network address hides another one.")
+		return host{}, refuse("ip_embedded", "The network address hides another one.")
 	}
 	h := host{ascii: "[" + addr.String() + "]", addr: addr}
 	h.unicode, h.domain = h.ascii, h.ascii

@@ -117,7 +117,7 @@ func (in *inspection) run() {
 	}
 
 	where := in.reach(h)
-	in.transport(h, port, where)
+	in.transport(port, where)
 	in.names(h, where)
 	in.tail(tail)
 	in.href(h, port, authority, tail)

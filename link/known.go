@@ -191,11 +191,10 @@ func (in *inspection) imitation(h host) {
 // with hyphens for dots: "paypal.com.evil.example", "login.paypal.com-secure.example".
 func (ks knownNames) inside(sub []string, own string) string {
 	var words []string
-	starts := 0 // words that begin in sub, or before a hyphen in own
 	for _, label := range sub {
 		words = append(words, strings.Split(label, "-")...)
 	}
-	starts = len(words)
+	starts := len(words) // words that begin in sub, or before a hyphen in own
 	if parts := strings.Split(own, "-"); len(parts) > 1 {
 		starts += len(parts) - 1
 		words = append(words, parts...)

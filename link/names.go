@@ -12,7 +12,7 @@ const (
 )
 
 // transport judges scheme and port.
-func (in *inspection) transport(h host, port string, where place) {
+func (in *inspection) transport(port string, where place) {
 	if in.Scheme == "http" && where != placeLoopback {
 		v := Warn
 		if in.opts.RequireTLS {

@@ -20,7 +20,7 @@ func (x *lexicon) findCJK(folded string, where place) (string, bool) {
 					continue
 				}
 				before, after := clause[:i], clause[i+len(term):]
-				if !cjkTail(after, where) || containsAny(before, cjkHeads) || cardTerms.MatchString(term) && containsAny(before, cjkLoyalty) {
+				if !cjkTail(after) || containsAny(before, cjkHeads) || cardTerms.MatchString(term) && containsAny(before, cjkLoyalty) {
 					break // the longest term decides
 				}
 				asked := containsAny(clause, cjkRequests)
@@ -34,7 +34,7 @@ func (x *lexicon) findCJK(folded string, where place) (string, bool) {
 	return "", false
 }
 
-func cjkTail(after string, where place) bool {
+func cjkTail(after string) bool {
 	if after == "" {
 		return true
 	}

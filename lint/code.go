@@ -46,7 +46,7 @@ func composed(sentence string, where place) (string, bool) {
 	}
 	for _, c := range cjkCodes {
 		_, after, ok := strings.Cut(sentence, c)
-		if ok && cjkTail(strings.TrimSpace(after), where) && containsAny(sentence, cjkReceived) {
+		if ok && cjkTail(strings.TrimSpace(after)) && containsAny(sentence, cjkReceived) {
 			return c, true
 		}
 	}

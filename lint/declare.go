@@ -102,8 +102,7 @@ func (l *linter) arguments(ptr string, t *node) {
 	s, err := form.ParseArguments(l.doc[in.off:in.end])
 	if err != nil {
 		off, reason := in.off, "it cannot be read"
-		var bad *form.SchemaError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*form.SchemaError](err); ok {
 			off, reason = off+bad.Offset, bad.Reason
 		}
 		l.add("input-schema-invalid", p, off, "the input schema of "+tool+": "+reason)

@@ -22,8 +22,8 @@ const (
 
 // A File is the report of one input under its name: a path, a URL, or "-".
 type File struct {
-	Name string
-	*Report
+	Name    string
+	*Report //nolint:embeddedstructfieldcheck // a file has a name first
 }
 
 // Write prints the reports of several inputs. It errs on an unknown format and
@@ -85,14 +85,14 @@ func line(s string) string { return plain.Line(s, 1000) }
 
 func writeJSON(w io.Writer, files []File) error {
 	type file struct {
-		Name string `json:"name"`
-		*Report
+		Name    string `json:"name"`
+		*Report        //nolint:embeddedstructfieldcheck // the name comes first in the JSON
 	}
 	out := struct {
 		Files []file `json:"files"`
 	}{Files: []file{}}
 	for _, f := range files {
-		out.Files = append(out.Files, file{f.Name, f.Report})
+		out.Files = append(out.Files, file(f))
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

@@ -8,7 +8,7 @@ import (
 // set reads words set apart by white space.
 func set(text string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(text) {
+	for w := range strings.FieldsSeq(text) {
 		m[w] = true
 	}
 	return m

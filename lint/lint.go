@@ -93,9 +93,8 @@ func (l *linter) finish() {
 
 func (l *linter) syntax(err error, base int) error {
 	off := base
-	var s *json.SyntaxError
 	reason := "unexpected end"
-	if errors.As(err, &s) {
+	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
 		off += int(max(s.Offset-1, 0))
 		reason = s.Error()
 	}

@@ -29,35 +29,21 @@ func (f *formLinter) pattern(ptr, name string, n *node) {
 // match, nothing to repeat, a backslash at the end. What only RE2 refuses, such
 // as a look-around, compiles.
 func compiles(p string) bool {
-	depth, class, atom := 0, false, false // atom: something stands before that can be repeated
+	depth, atom := 0, false // atom: something stands before that can be repeated
 	for i := 0; i < len(p); i++ {
-		c := p[i]
-		if class {
-			switch c {
-			case '\\':
-				if i++; i >= len(p) {
-					return false
-				}
-			case ']':
-				class, atom = false, true
-			}
-			continue
-		}
-		switch c {
+		switch p[i] {
 		case '\\':
 			if i++; i >= len(p) {
 				return false
 			}
 			atom = p[i] != 'b' && p[i] != 'B'
 		case '[':
-			class = true
-			if strings.HasPrefix(p[i+1:], "^") {
-				i++
+			n := classLength(p[i:])
+			if n == 0 {
+				return false
 			}
-			if strings.HasPrefix(p[i+1:], "]") { // [] is a class that matches nothing
-				class, atom = false, true
-				i++
-			}
+			i += n - 1
+			atom = true
 		case '(':
 			depth++
 			atom = false
@@ -75,28 +61,12 @@ func compiles(p string) bool {
 			atom = true
 		case '|', '^', '$':
 			atom = false
-		case '*', '+', '?':
-			if !atom {
+		case '*', '+', '?', '{':
+			n := quantifierLength(p[i:])
+			if n == 0 || !atom {
 				return false
 			}
-			if c != '?' || i+1 < len(p) && p[i+1] == '?' {
-				if i+1 < len(p) && p[i+1] == '?' {
-					i++
-				}
-			}
-			atom = false
-		case '{':
-			low, high, ok := counts(p[i:])
-			if !ok {
-				return false // the u flag allows no bare brace
-			}
-			if !atom || high >= 0 && low > high {
-				return false
-			}
-			i += strings.IndexByte(p[i:], '}')
-			if i+1 < len(p) && p[i+1] == '?' {
-				i++
-			}
+			i += n - 1
 			atom = false
 		case '}':
 			return false
@@ -104,7 +74,40 @@ func compiles(p string) bool {
 			atom = true
 		}
 	}
-	return depth == 0 && !class
+	return depth == 0
+}
+
+// classLength measures the class that s begins with; 0 if it has no end.
+func classLength(s string) int {
+	i := 1
+	if strings.HasPrefix(s[i:], "^") {
+		i++
+	}
+	for ; i < len(s); i++ { // [] is a class that matches nothing
+		switch s[i] {
+		case ']':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	return 0
+}
+
+// quantifierLength measures the quantifier that s begins with; 0 if it is none.
+func quantifierLength(s string) int {
+	n := 1
+	if s[0] == '{' {
+		low, high, ok := counts(s)
+		if !ok || high >= 0 && low > high {
+			return 0 // the u flag allows no bare brace
+		}
+		n = strings.IndexByte(s, '}') + 1
+	}
+	if strings.HasPrefix(s[n:], "?") {
+		n++
+	}
+	return n
 }
 
 // counts reads {2}, {2,} and {2,5}. high is -1 where there is none.
@@ -210,27 +213,32 @@ func ambiguous(body *syntax.Regexp) bool {
 		}
 		return false
 	case syntax.OpConcat:
-		// Between two repetitions that can take one character there must be
-		// something obligatory that they cannot take.
-		parts := body.Sub
-		for i, part := range parts {
-			if !contains(part) {
-				continue
+		return meets(body.Sub)
+	}
+	return false
+}
+
+// meets is true for the parts of a repeated concatenation if two repetitions
+// can take one character and nothing obligatory between them, that they cannot
+// take, keeps them apart.
+func meets(parts []*syntax.Regexp) bool {
+	for i, part := range parts {
+		if !contains(part) {
+			continue
+		}
+		mine := last(part)
+		separated := false
+		for k := 1; k <= len(parts) && !separated; k++ {
+			next := parts[(i+k)%len(parts)]
+			if contains(next) && overlap(mine, first(next)) {
+				return true
 			}
-			mine := last(part)
-			separated := false
-			for k := 1; k <= len(parts) && !separated; k++ {
-				next := parts[(i+k)%len(parts)]
-				if contains(next) && overlap(mine, first(next)) {
-					return true
+			if !optional(next) {
+				separated = !overlap(mine, first(next))
+				if !separated && k < len(parts) {
+					continue
 				}
-				if !optional(next) {
-					separated = !overlap(mine, first(next))
-					if !separated && k < len(parts) {
-						continue
-					}
-					break
-				}
+				break
 			}
 		}
 	}

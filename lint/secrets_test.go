@@ -86,10 +86,10 @@ func (s *score) add(secret, flagged bool) {
 	}
 }
 
-func (s score) total() int         { return s.hit + s.miss + s.alarm + s.right }
-func (s score) precision() float64 { return float64(s.hit) / float64(max(1, s.hit+s.alarm)) }
-func (s score) recall() float64    { return float64(s.hit) / float64(max(1, s.hit+s.miss)) }
-func (s score) row(name string) string {
+func (s *score) total() int         { return s.hit + s.miss + s.alarm + s.right }
+func (s *score) precision() float64 { return float64(s.hit) / float64(max(1, s.hit+s.alarm)) }
+func (s *score) recall() float64    { return float64(s.hit) / float64(max(1, s.hit+s.miss)) }
+func (s *score) row(name string) string {
 	return fmt.Sprintf("| %s | %d | %d | %.3f | %.3f |\n", name, s.total(), s.hit+s.miss, s.precision(), s.recall())
 }
 

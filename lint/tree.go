@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -51,9 +52,9 @@ func (n *node) get(key string) *node {
 	if n == nil {
 		return nil
 	}
-	for i := len(n.members) - 1; i >= 0; i-- {
-		if n.members[i].key == key {
-			return n.members[i].val
+	for _, m := range slices.Backward(n.members) {
+		if m.key == key {
+			return m.val
 		}
 	}
 	return nil

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// checkError reports a call whose error is dropped: not taken, assigned to the
-// blank name, or looked at only to go on or to return nil.
-func checkError(pass *analysis.Pass, cur inspector.Cursor, name string) {
-	call := cur.Node().(*ast.CallExpr)
+// checkError reports call, where cur stands, if its error is dropped: not
+// taken, assigned to the blank name, or looked at only to go on or to return
+// nil.
+func checkError(pass *analysis.Pass, cur inspector.Cursor, call *ast.CallExpr, name string) {
 	report := func(code, text string) {
 		pass.Report(analysis.Diagnostic{Pos: call.Pos(), End: call.End(), Category: code, Message: text + " (" + code + ")"})
 	}
@@ -134,9 +134,9 @@ func failsOtherwise(pass *analysis.Pass, body *ast.BlockStmt) bool {
 	return false
 }
 
-func isError(t types.Type) bool {
-	return t != nil && types.Implements(t, types.Universe.Lookup("error").Type().Underlying().(*types.Interface))
-}
+var errorInterface, _ = types.Universe.Lookup("error").Type().Underlying().(*types.Interface)
+
+func isError(t types.Type) bool { return t != nil && types.Implements(t, errorInterface) }
 
 func isNil(pass *analysis.Pass, e ast.Expr) bool { return pass.TypesInfo.Types[e].IsNil() }
 

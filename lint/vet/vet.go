@@ -19,6 +19,7 @@
 package vet
 
 import (
+	"errors"
 	"go/ast"
 	"go/constant"
 	"go/token"
@@ -49,18 +50,24 @@ func run(pass *analysis.Pass) (any, error) {
 	if pass.Pkg.Path() == elicitPath || !slices.ContainsFunc(pass.Pkg.Imports(), func(p *types.Package) bool { return p.Path() == elicitPath }) {
 		return nil, nil
 	}
-	in := pass.ResultOf[inspect.Analyzer].(*inspector.Inspector)
+	in, ok := pass.ResultOf[inspect.Analyzer].(*inspector.Inspector)
+	if !ok {
+		return nil, errors.New("the inspect analyzer has not run")
+	}
 	forms := &formCheck{pass: pass, seen: map[string]bool{}}
 	for cur := range in.Root().Preorder((*ast.CallExpr)(nil)) {
-		call := cur.Node().(*ast.CallExpr)
+		call, ok := cur.Node().(*ast.CallExpr)
+		if !ok {
+			continue
+		}
 		switch name := elicitFunc(pass, call); name {
 		case "Ask", "NewQuestion":
 			forms.call(call)
 			if name == "Ask" {
-				checkError(pass, cur, name)
+				checkError(pass, cur, call, name)
 			}
 		case "AskAll", "Choose", "Confirm", "Memo", "Visit":
-			checkError(pass, cur, name)
+			checkError(pass, cur, call, name)
 		}
 	}
 	return nil, nil
