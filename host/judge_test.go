@@ -2,11 +2,13 @@ package host
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/wiretap"
 )
 
 // Whatever a server answers gets a verdict, and one that can be recorded.
@@ -111,5 +113,18 @@ func TestWatchdog(t *testing.T) {
 	w.expired()
 	if len(fired) != 1 {
 		t.Error("fired after its stop")
+	}
+}
+
+// What is over a limit is not stored with the call that it ended.
+func TestJudgeKeepsNothingTooLarge(t *testing.T) {
+	t.Parallel()
+	var requests strings.Builder
+	for i := range wiretap.MaxInputRequests + 1 {
+		fmt.Fprintf(&requests, `,"%d":{"method":"elicitation/create","params":{"message":"?"}}`, i)
+	}
+	v := judgeResult(json.RawMessage(`{"resultType":"input_required","inputRequests":{`+requests.String()[1:]+`}}`), "tools/call", inbox.Modern)
+	if v.judgement != outcomeFailed || v.reason != inbox.ReasonTooLarge || v.result != nil {
+		t.Errorf("judged %v, reason %q, %d bytes kept", v.judgement, v.reason, len(v.result))
 	}
 }
