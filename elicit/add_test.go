@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -163,9 +164,7 @@ func TestStateOfAnother(t *testing.T) {
 				continue
 			}
 			params := map[string]any{"requestState": interim.State}
-			for key, value := range second {
-				params[key] = value
-			}
+			maps.Copy(params, second)
 			method, _, _ := strings.Cut(to, " ")
 			var refused *elicittest.Error
 			if _, err := client.Send(t.Context(), method, params); !errors.As(err, &refused) || refused.Code != -32602 {

@@ -41,7 +41,7 @@ func (q *Question[T]) set(v verdict) {
 	var zero T
 	q.Value, q.Outcome = zero, v.outcome
 	if v.err == nil {
-		q.Value = v.value.Elem().Interface().(T)
+		q.Value = v.value.Elem().Interface().(T) //nolint:forcetypeassert // NewQuestion made it a T
 	}
 }
 
@@ -66,7 +66,7 @@ func AskAll(ctx context.Context, call *Call, questions ...Asker) error {
 	var first error
 	pending := false
 	for i, v := range call.run.ask(ctx, list) {
-		questions[i].set(v)
+		questions[i].set(v) //nolint:gosec // there is one verdict for each question
 		if v.err != nil && (first == nil || v.outcome == Pending && !pending) {
 			first = v.err
 		}

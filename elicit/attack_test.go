@@ -89,7 +89,7 @@ var yes = map[string]any{"sure": map[string]any{"action": "accept", "content": m
 
 // TestStateAttacks presents a good state where it does not belong. Each must
 // get the same answer, and nothing may run.
-func TestStateAttacks(t *testing.T) {
+func TestStateAttacks(t *testing.T) { //nolint:tparallel // one after the other: they count runs
 	t.Parallel()
 	keys := filepath.Join(t.TempDir(), "keys.json")
 	v := newVictim(t, "files", keys)
@@ -153,7 +153,7 @@ func TestStateAttacks(t *testing.T) {
 	}
 	var first *elicittest.Error
 	for _, a := range attacks {
-		t.Run(a.name, func(t *testing.T) { // one after the other: they count runs
+		t.Run(a.name, func(t *testing.T) {
 			asked, ran := a.on.asked.Load(), a.on.ran.Load()
 			a.on.now.Store(int64(a.after))
 			defer a.on.now.Store(0)

@@ -34,7 +34,7 @@ func argumentsDigest(arguments json.RawMessage) (string, error) {
 	if len(text) == 0 || bytes.Equal(text, []byte("null")) {
 		text = []byte("{}")
 	}
-	canonical, err := appendCanonical(nil, text)
+	canonical, err := canonicalText(text)
 	if err != nil {
 		return "", err
 	}
@@ -51,16 +51,16 @@ func digest(parts ...[]byte) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// appendCanonical appends the canonical form of the JSON text: sorted keys, no
+// canonicalText gives the canonical form of the JSON text: sorted keys, no
 // white space, one spelling per string and per number. Duplicate keys are an
 // error, because parsers disagree about which of them counts.
-func appendCanonical(dst, text []byte) ([]byte, error) {
+func canonicalText(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("not valid UTF-8")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	dst, err := canonicalValue(dst, decoder, 0)
+	dst, err := canonicalValue(nil, decoder, 0)
 	if err != nil {
 		return nil, err
 	}

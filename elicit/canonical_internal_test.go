@@ -88,8 +88,8 @@ func TestCanonicalNumbers(t *testing.T) {
 		if !okA || !okB {
 			t.Fatalf("%q or %q is no number", a, b)
 		}
-		canonicalA, errA := appendCanonical(nil, []byte(a))
-		canonicalB, errB := appendCanonical(nil, []byte(b))
+		canonicalA, errA := canonicalText([]byte(a))
+		canonicalB, errB := canonicalText([]byte(b))
 		if errA != nil || errB != nil {
 			t.Fatal(errA, errB)
 		}
@@ -107,11 +107,11 @@ func FuzzCanonical(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		once, err := appendCanonical(nil, text)
+		once, err := canonicalText(text)
 		if err != nil {
 			return
 		}
-		twice, err := appendCanonical(nil, once)
+		twice, err := canonicalText(once)
 		if err != nil {
 			t.Fatalf("canonical form %s of %s is not readable: %v", once, text, err)
 		}

@@ -87,7 +87,7 @@ func addBook(s *elicit.Server) {
 }
 
 // bookAnswers are the person's, by the name of a field of the form.
-func bookAnswer(revision string, q elicittest.Question) elicittest.Answer {
+func bookAnswer(q elicittest.Question) elicittest.Answer {
 	answers := map[string]string{
 		`"flight"`: `{"flight":"PY2","bags":9007199254740993,"aisle":false}`,
 		`"guests"`: `{"guests":2}`,
@@ -116,7 +116,7 @@ func TestConversation(t *testing.T) {
 				archive.Files = append(archive.Files, txtar.File{Name: name, Data: append(bytes.Clone(text), '\n')})
 			}
 			client := elicittest.Connect(t, handler, revision, func(q elicittest.Question) elicittest.Answer {
-				answer := bookAnswer(revision, q)
+				answer := bookAnswer(q)
 				n := len(archive.Files)/2 + 1
 				add(strings.TrimSpace(fmt.Sprintf("question %d %s", n, q.Key)), q.Params)
 				add(fmt.Sprintf("answer %d", n), answer.Content.(json.RawMessage))

@@ -113,6 +113,7 @@ func ExampleAskAll() {
 		}
 		return party.Value.Adults * hotel.Value.Nights, nil
 	}
+	// Output:
 }
 
 // With a replay guard a payment that is sent again, here by a client that never

@@ -65,10 +65,12 @@ var fieldCache sync.Map
 // copied before options or defaults of a single question are put in.
 func fieldsOf(t reflect.Type) ([]field, error) {
 	if cached, ok := fieldCache.Load(t); ok {
-		if err, ok := cached.(error); ok {
-			return nil, err
+		switch cached := cached.(type) {
+		case error:
+			return nil, cached
+		case []field:
+			return cached, nil
 		}
-		return cached.([]field), nil
 	}
 	fields, err := readFields(t)
 	if err != nil {
@@ -143,7 +145,7 @@ func (f *field) readType(t reflect.Type) error {
 	}
 	switch t.Kind() {
 	case reflect.String:
-		if o, ok := reflect.Zero(t).Interface().(optioner); ok {
+		if o, ok := reflect.TypeAssert[optioner](reflect.Zero(t)); ok {
 			f.kind, f.options = kindChoice, o.Options()
 			return checkOptions(f.options)
 		}
@@ -167,7 +169,7 @@ func (f *field) readType(t reflect.Type) error {
 			return fmt.Errorf("a form can ask for several strings, not for %s", t)
 		}
 		f.kind, f.list = kindChoices, true
-		if o, ok := reflect.Zero(t.Elem()).Interface().(optioner); ok {
+		if o, ok := reflect.TypeAssert[optioner](reflect.Zero(t.Elem())); ok {
 			f.options = o.Options()
 			return checkOptions(f.options)
 		}

@@ -153,7 +153,7 @@ func answersDigest(questions []pending, list map[string]response) string {
 			continue
 		}
 		a := parseAnswer(r.raw)
-		content, err := appendCanonical(nil, a.Content)
+		content, err := canonicalText(a.Content)
 		if err != nil {
 			content = a.Content // none, or one that will be judged wrong
 		}

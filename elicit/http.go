@@ -101,8 +101,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method == http.MethodPost && req.Body != nil {
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, h.maxBody))
 		if err != nil {
-			var tooLarge *http.MaxBytesError
-			if errors.As(err, &tooLarge) {
+			if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 				http.Error(w, fmt.Sprintf("request body exceeds %d bytes", tooLarge.Limit), http.StatusRequestEntityTooLarge)
 				return
 			}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -74,9 +75,7 @@ func TestHTTP(t *testing.T) {
 	call := h("Mcp-Protocol-Version", modern, "Mcp-Method", "tools/call", "Mcp-Name", "ask")
 	and := func(header map[string]string, key, value string) map[string]string {
 		both := h(key, value)
-		for key, value := range header {
-			both[key] = value
-		}
+		maps.Copy(both, header)
 		return both
 	}
 	tests := []struct {
@@ -331,32 +330,32 @@ func TestHeartbeat(t *testing.T) {
 		}, 200, "text/event-stream", event},
 		{"fast error", func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(400)
+			w.WriteHeader(http.StatusBadRequest)
 			io.WriteString(w, "{}")
 		}, 400, "application/json", "{}"},
 		{"silence", func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "text/event-stream")
-			time.Sleep(36 * time.Second) // beats at 5, 20 and 35
+			time.Sleep(36 * time.Second) //nolint:forbidigo // in a bubble: beats at 5, 20 and 35
 			io.WriteString(w, event)
 		}, 200, "text/event-stream", ":\n\n:\n\n:\n\n" + event},
 		{"talk, then silence", func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "text/event-stream")
-			time.Sleep(4 * time.Second)
+			time.Sleep(4 * time.Second) //nolint:forbidigo // in a bubble
 			io.WriteString(w, event)
-			time.Sleep(16 * time.Second) // a beat at 19
+			time.Sleep(16 * time.Second) //nolint:forbidigo // in a bubble: a beat at 19
 			io.WriteString(w, event)
 		}, 200, "text/event-stream", event + ":\n\n" + event},
 		{"not within an event", func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, "data: {")
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) //nolint:forbidigo // in a bubble
 			io.WriteString(w, "}\n\n")
 		}, 200, "text/event-stream", "data: {}\n\n"},
 		{"late error", func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "text/event-stream")
-			time.Sleep(6 * time.Second)
+			time.Sleep(6 * time.Second) //nolint:forbidigo // in a bubble
 			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(400)
+			w.WriteHeader(http.StatusBadRequest)
 			io.WriteString(w, `{"error":1}`)
 		}, 200, "text/event-stream", ":\n\nevent: message\ndata: {\"error\":1}\n\n"},
 	}
@@ -368,7 +367,7 @@ func TestHeartbeat(t *testing.T) {
 				w, end := elicit.NewHeartbeat(recorder)
 				test.run(w)
 				end()
-				time.Sleep(time.Hour) // nothing comes after the end
+				time.Sleep(time.Hour) //nolint:forbidigo // in a bubble: nothing comes after the end
 				got := recorder.Result()
 				body, err := io.ReadAll(got.Body)
 				if err != nil {

@@ -2,7 +2,6 @@ package elicit_test
 
 import (
 	"flag"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -31,7 +30,7 @@ func newServer(t testing.TB, options *elicit.Options) (*elicit.Server, http.Hand
 		own = *options
 	}
 	if own.Logger == nil {
-		own.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		own.Logger = slog.New(slog.DiscardHandler)
 	}
 	server, err := elicit.NewServer(mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil), &own)
 	if err != nil {

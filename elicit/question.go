@@ -249,7 +249,7 @@ func (q *question) judge(content json.RawMessage, rev revision) (members map[str
 	if len(content) == 0 || string(content) == "null" {
 		content = json.RawMessage("{}") // a form without required fields may come back empty
 	}
-	if _, err := appendCanonical(nil, content); err != nil {
+	if _, err := canonicalText(content); err != nil {
 		return nil, "the answer is not usable JSON: " + err.Error()
 	}
 	if err := json.Unmarshal(content, &members); err != nil || members == nil {

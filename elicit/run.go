@@ -218,8 +218,7 @@ func (r *run) pose(q *question, notice string, again bool) (verdict, *asked) {
 	}
 	out, err := r.prepare(q, notice)
 	if err != nil {
-		var none *Unanswered
-		if errors.As(err, &none) {
+		if none, ok := errors.AsType[*Unanswered](err); ok {
 			return verdict{outcome: none.Outcome, err: err}, nil
 		}
 		return verdict{err: err}, nil

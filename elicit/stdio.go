@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -86,7 +87,7 @@ func (r *rewriteReader) Read(p []byte) (int, error) {
 		if m, ok := parseMessage(text); ok {
 			text = r.server.rewrite(text, m)
 		}
-		r.rest = append(text[:len(text):len(text)], '\n')
+		r.rest = append(slices.Clip(text), '\n')
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]

@@ -3,6 +3,7 @@ package elicit
 import (
 	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -167,10 +168,8 @@ func lossy(value any) bool {
 	case float64:
 		return math.Abs(value) >= 1<<53
 	case []any:
-		for _, item := range value {
-			if lossy(item) {
-				return true
-			}
+		if slices.ContainsFunc(value, lossy) {
+			return true
 		}
 	case map[string]any:
 		for _, item := range value {

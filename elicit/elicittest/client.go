@@ -190,10 +190,11 @@ func Questions(result json.RawMessage) ([]Question, error) {
 	}
 	var questions []Question
 	for decoder.More() {
-		key, err := decoder.Token()
+		token, err := decoder.Token()
 		if err != nil {
 			return nil, err
 		}
+		key, _ := token.(string) // all keys are
 		var request struct {
 			Method string          `json:"method"`
 			Params json.RawMessage `json:"params"`
@@ -204,7 +205,7 @@ func Questions(result json.RawMessage) ([]Question, error) {
 		if request.Method != "elicitation/create" {
 			return nil, fmt.Errorf("elicittest: input request %q is a %q", key, request.Method)
 		}
-		question, err := newQuestion(key.(string), request.Params)
+		question, err := newQuestion(key, request.Params)
 		if err != nil {
 			return nil, err
 		}
@@ -302,7 +303,7 @@ func (c *Client) Close() {
 	if c.session == "" {
 		return
 	}
-	request, err := http.NewRequest(http.MethodDelete, c.endpoint, nil)
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, c.endpoint, nil)
 	if err != nil {
 		return
 	}

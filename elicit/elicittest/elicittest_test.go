@@ -203,4 +203,5 @@ func ExampleConnect() {
 			}
 		}
 	}
+	// Output:
 }
