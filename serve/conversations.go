@@ -25,15 +25,15 @@ func (s *Server) conversations(w http.ResponseWriter, r *asker) error {
 	if err != nil {
 		return err
 	}
-	open, err := s.inbox.Questions(r.Context(), r.principal, inbox.QuestionFilter{
-		States: []inbox.QuestionState{inbox.Open, inbox.Opened}, Limit: mostRows,
+	waiting := map[string]int{}
+	err = s.eachQuestion(r.Context(), r.principal, inbox.QuestionFilter{
+		States: []inbox.QuestionState{inbox.Open, inbox.Opened},
+	}, func(q *inbox.Question) error {
+		waiting[q.Conversation]++
+		return nil
 	})
 	if err != nil {
 		return err
-	}
-	waiting := map[string]int{}
-	for _, q := range open {
-		waiting[q.Conversation]++
 	}
 	rows, at, first := []*conversationRow{}, map[string]*conversationRow{}, map[string]*inbox.Call{}
 	for _, c := range calls {

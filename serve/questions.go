@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -178,7 +179,7 @@ func (s *Server) open(w http.ResponseWriter, r *asker) error {
 
 // questions lists the newest questions, or those that are open.
 func (s *Server) questions(w http.ResponseWriter, r *asker) error {
-	query := inbox.QuestionFilter{Limit: mostRows}
+	query := inbox.QuestionFilter{}
 	switch state := r.URL.Query().Get("state"); state {
 	case "":
 	case "open":
@@ -198,28 +199,59 @@ func digest(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// listQuestions draws questions, reading each call once.
+// listQuestions draws the newest questions, the oldest of them first: it waits
+// longest. Each call is read once, and of it only what the rows need is kept.
 func (s *Server) listQuestions(ctx context.Context, p inbox.Principal, filter inbox.QuestionFilter) ([]*questionRow, error) {
-	list, err := s.inbox.Questions(ctx, p, filter)
-	if err != nil {
-		return nil, err
-	}
-	slices.Reverse(list) // oldest first: it waits longest
 	type around struct {
-		call      *inbox.Call
-		questions []*inbox.Question
+		call *inbox.Call
+		of   map[int]int // questions by round
 	}
 	calls := map[inbox.CallID]around{}
 	rows := []*questionRow{}
-	for _, q := range list {
+	err := s.eachQuestion(ctx, p, filter, func(q *inbox.Question) error {
 		a, ok := calls[q.Call]
 		if !ok {
-			if a.call, a.questions, err = s.whole(ctx, p, q.Call); err != nil {
-				return nil, err
+			c, questions, err := s.whole(ctx, p, q.Call)
+			if errors.Is(err, inbox.ErrNotFound) { // erased since
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			c.Arguments, c.Result, c.RequestState = nil, nil, "" // they may be large
+			a = around{call: c, of: map[int]int{}}
+			for _, one := range questions {
+				a.of[one.Round]++
 			}
 			calls[q.Call] = a
 		}
-		rows = append(rows, s.questionRow(q, a.call, inRound(a.questions, q.Round)))
+		rows = append(rows, s.questionRow(q, a.call, a.of[q.Round]))
+		return nil
+	})
+	slices.Reverse(rows)
+	return rows, err
+}
+
+// questionPage is how many questions are in memory at once: one has up to 1 MiB.
+const questionPage = 25
+
+// eachQuestion calls f with the newest questions, the newest first.
+func (s *Server) eachQuestion(ctx context.Context, p inbox.Principal, filter inbox.QuestionFilter, f func(*inbox.Question) error) error {
+	filter.Limit = questionPage
+	for range mostRows / questionPage {
+		list, err := s.inbox.Questions(ctx, p, filter)
+		if err != nil {
+			return err
+		}
+		for _, q := range list {
+			if err := f(q); err != nil {
+				return err
+			}
+			filter.Before = q.Seq
+		}
+		if len(list) < questionPage {
+			return nil
+		}
 	}
-	return rows, nil
+	return nil
 }
