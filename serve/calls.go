@@ -34,7 +34,7 @@ func (s *Server) readCall(ctx context.Context, p inbox.Principal, id inbox.CallI
 
 // readers is how many calls are read at once for everybody: to read one takes
 // several times its size, and a result has up to 32 MiB.
-const readers = 4
+const readers = 2
 
 // whole reads a call and its questions, oldest first.
 func (s *Server) whole(ctx context.Context, p inbox.Principal, id inbox.CallID) (*inbox.Call, []*inbox.Question, error) {
