@@ -18,7 +18,7 @@ func Example() {
 	})
 
 	w := httptest.NewRecorder()
-	mux.ServeHTTP(w, httptest.NewRequest("GET", web.AssetPath("page.js"), nil))
+	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, web.AssetPath("page.js"), nil))
 	fmt.Println(w.Code, w.Header().Get("Content-Type"), strings.Contains(w.Body.String(), "parley-app"))
 	// Output: 200 text/javascript; charset=utf-8 true
 }

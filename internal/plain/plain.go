@@ -155,7 +155,7 @@ func (w *writer) attach(r rune) {
 }
 
 func (w *writer) run() {
-	for i := 0; i < len(w.in); i++ {
+	for i := range len(w.in) {
 		if len(w.out) > w.max {
 			break
 		}

@@ -74,7 +74,7 @@ func create(path string) error {
 	if err != nil {
 		return fmt.Errorf("seal: keys file %s: %w", path, err)
 	}
-	defer os.Remove(temp.Name())
+	defer func() { _ = os.Remove(temp.Name()) }() // one that stays is a file that nobody else can read
 	if err := writeSync(temp, text.Bytes()); err != nil {
 		return fmt.Errorf("seal: keys file %s: %w", path, err)
 	}

@@ -120,7 +120,7 @@ func (r *Ring) String() string { return withheld }
 func (r *Ring) GoString() string { return withheld }
 
 // Format writes a fixed text for every verb.
-func (r *Ring) Format(state fmt.State, _ rune) { io.WriteString(state, withheld) }
+func (r *Ring) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, withheld) }
 
 // LogValue returns a fixed text: keys are not logged.
 func (r *Ring) LogValue() slog.Value { return slog.StringValue(withheld) }

@@ -55,7 +55,7 @@ func randomFor(words ...string) *rand.Rand {
 	for _, word := range words {
 		fmt.Fprintf(hash, "%q", strings.ToLower(strings.TrimSpace(word)))
 	}
-	return rand.New(rand.NewPCG(hash.Sum64(), 1))
+	return rand.New(rand.NewPCG(hash.Sum64(), 1)) //nolint:gosec // of flights, not of secrets
 }
 
 func clock(minutes int) string {

@@ -76,7 +76,7 @@ func TestAnswerThroughSDK(t *testing.T) {
 				t.Parallel()
 				asked := rawAsk(`"q-7"`, `{"message":"m","requestedSchema":`+askSchema+`}`)
 				srv := newRaw(t, asked)
-				answer := func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				answer := func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { //nolint:unparam // the SDK has such a function
 					return &mcp.ElicitResult{Action: "accept", Content: tt.content}, nil
 				}
 				handler := answer

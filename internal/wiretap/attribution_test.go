@@ -309,7 +309,7 @@ func TestFaultStands(t *testing.T) {
 	limit := &LimitError{What: "x", Limit: 1}
 	for _, step := range []struct{ give, want error }{{ErrCut, ErrCut}, {limit, limit}, {ErrClosed, limit}} {
 		x.fault(step.give)
-		if got := x.Outcome().Fault; got != step.want {
+		if got := x.Outcome().Fault; !errors.Is(got, step.want) {
 			t.Errorf("after %v: %v, want %v", step.give, got, step.want)
 		}
 	}
@@ -418,7 +418,7 @@ func TestAnswerRedirected(t *testing.T) {
 						body, _ := r.GetBody()
 						if b, _ := io.ReadAll(body); strings.Contains(string(b), `"result"`) {
 							redirected = true
-							return &http.Response{StatusCode: 307, Header: http.Header{"Location": {srv.url + "/x"}}, Body: http.NoBody, Request: r}, nil
+							return &http.Response{StatusCode: http.StatusTemporaryRedirect, Header: http.Header{"Location": {srv.url + "/x"}}, Body: http.NoBody, Request: r}, nil
 						}
 					}
 					return srv.transport.RoundTrip(r)

@@ -299,7 +299,7 @@ func TestResume(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r,
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r,
 			Body: io.NopCloser(strings.NewReader(ask + "id: e2\ndata: " + result(callID) + "\n\n"))}, nil
 	})
 	asked := make(chan *Question, 4)
@@ -346,7 +346,7 @@ func TestReadIsNotCached(t *testing.T) {
 				return base.RoundTrip(r)
 			}
 			reads++
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
 				Body: io.NopCloser(strings.NewReader(fmt.Sprintf(
 					`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"input_required","ttlMs":60000,"requestState":"s"}}`, m.ID)))}, nil
 		}))

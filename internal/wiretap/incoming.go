@@ -29,7 +29,7 @@ func (t *Tap) incoming(raw []byte, on *call) (out []byte, replyTo *call, err err
 		}
 		return t.request(raw, m, on), nil, nil
 	default:
-		return t.notification(raw, m), nil, nil
+		return t.notification(m), nil, nil
 	}
 }
 
@@ -180,7 +180,7 @@ func rebuild(token string, m message) []byte {
 	return append(out, '}')
 }
 
-func (t *Tap) notification(raw []byte, m message) []byte {
+func (t *Tap) notification(m message) []byte {
 	switch m.method {
 	case "notifications/cancelled":
 		// MCP 2025-11-25 basic/utilities/cancellation: a notification for an unknown request is ignored.

@@ -199,7 +199,7 @@ func (p *Process) wait() {
 	select {
 	case <-p.ended:
 	case <-timer.C:
-		p.out.SetReadDeadline(time.Now())
+		_ = p.out.SetReadDeadline(time.Now()) // a pipe has deadlines, or is closed already
 	}
 }
 
@@ -378,12 +378,12 @@ func (c *processConn) line(ctx context.Context, body []byte) (left bool, err err
 	expired := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(expired)
-		p.in.SetWriteDeadline(time.Unix(1, 0))
+		_ = p.in.SetWriteDeadline(time.Unix(1, 0))
 	})
 	n, err := p.in.Write(append(body, '\n'))
 	if !stop() {
 		<-expired
-		p.in.SetWriteDeadline(time.Time{})
+		_ = p.in.SetWriteDeadline(time.Time{})
 		if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) {
 			return false, ctx.Err()
 		}
@@ -395,7 +395,7 @@ func (c *processConn) line(ctx context.Context, body []byte) (left bool, err err
 		p.mu.Unlock()
 		if n > 0 {
 			// Half a line is in the pipe: nothing more can be said to this program.
-			go c.Close()
+			go func() { _ = c.Close() }()
 		}
 		return n > 0, err
 	}

@@ -96,7 +96,7 @@ func TestParseResultVerdicts(t *testing.T) {
 				t.Errorf("asked = %v (%v), want %v", asked, in, tt.asked)
 			}
 			switch {
-			case tt.err == limit:
+			case errors.Is(tt.err, limit):
 				if !errors.As(err, new(*LimitError)) {
 					t.Errorf("error = %v, want a *LimitError", err)
 				}

@@ -37,7 +37,7 @@ func (p *Process) refuse() {
 	defer p.mu.Unlock()
 	if !p.foreign {
 		p.foreign = true
-		p.out.SetReadDeadline(time.Unix(1, 0))
+		_ = p.out.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 

@@ -3,6 +3,7 @@ package memstore
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -31,15 +32,9 @@ func (t *tx) commit(db *database) {
 		rows = newRows()
 		db.principals[t.principal] = rows
 	}
-	for id, row := range t.added.calls {
-		rows.calls[id] = row
-	}
-	for id, row := range t.added.questions {
-		rows.questions[id] = row
-	}
-	for key, m := range t.added.keys {
-		rows.keys[key] = m
-	}
+	maps.Copy(rows.calls, t.added.calls)
+	maps.Copy(rows.questions, t.added.questions)
+	maps.Copy(rows.keys, t.added.keys)
 	if len(t.added.keys) > 0 {
 		for key, m := range rows.keys {
 			if !t.now.Before(m.expires) {
