@@ -98,7 +98,7 @@ func (c *captureConnection) Write(ctx context.Context, msg jsonrpc.Message) erro
 		c.mu.Lock()
 		c.open[req.ID] = to
 		c.mu.Unlock()
-		defer context.AfterFunc(ctx, func() {
+		context.AfterFunc(ctx, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			delete(c.open, req.ID)

@@ -330,7 +330,6 @@ func same(stored, now string) bool { return stored == "" || stored == now }
 // cannot records why a call could not be sent. Nothing of it was.
 func (c *carriage) cannot(p *pool, err error) {
 	var want *signInError
-	var u *UnreachableError
 	switch {
 	case c.ctx.Err() != nil, errors.Is(err, ErrClosed), lost(err):
 		c.host.giveBack(c.claim)
@@ -339,7 +338,7 @@ func (c *carriage) cannot(p *pool, err error) {
 		c.host.log.Info("host: sign-in wanted", "server", c.server.ID)
 	default:
 		word := "the connection failed"
-		if errors.As(err, &u) {
+		if u, ok := errors.AsType[*UnreachableError](err); ok {
 			word = u.Why
 			if u.Stderr != "" {
 				word += "; it last wrote: " + u.Stderr

@@ -106,15 +106,13 @@ func (h *Host) connect(ctx context.Context, s *Server, p inbox.Principal, era in
 	if c.revision >= revisionModern {
 		c.era = inbox.Modern
 	}
-	h.group.Add(1)
-	go func() {
-		defer h.group.Done()
+	h.group.Go(func() {
 		err := session.Wait()
 		c.tap.Close()
 		close(c.gone)
 		_ = session.Close() // what the SDK still holds of a session that ended by itself
 		h.log.Debug("host: connection ended", "server", s.ID, "err", err)
-	}()
+	})
 	return c, nil
 }
 
@@ -359,7 +357,7 @@ func (c *connection) retention() time.Duration {
 // cmd builds the program's command. It gets a few variables of this process
 // and those of the servers file: the rest may hold keys of ours.
 func (s *Server) cmd() *exec.Cmd {
-	cmd := exec.Command(s.Command, s.Args...)
+	cmd := exec.Command(s.Command, s.Args...) //nolint:noctx // it lives longer than the call that starts it
 	cmd.Dir = s.Dir
 	cmd.Env = []string{}
 	names := []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ"}

@@ -54,7 +54,7 @@ func expand(s string, getenv func(string) (string, bool)) (string, error) {
 // variableName reports whether s is a name in the sense of POSIX: letters,
 // digits and underscores, not beginning with a digit.
 func variableName(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := s[i]
 		letter := c == '_' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 		if !letter && (i == 0 || c < '0' || c > '9') {

@@ -142,16 +142,14 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 // noteDelivery records that the answer was written, once it was. The delivery
 // mark is committed already.
 func (c *carriage) noteDelivery(q *wiretap.Question, id inbox.QuestionID) {
-	c.host.group.Add(1)
-	go func() {
-		defer c.host.group.Done()
+	c.host.group.Go(func() {
 		<-q.Done() // comes with the end of the connection at the latest
 		if q.Delivery().Accepted {
 			c.host.record("delivered", c.claim, func(ctx context.Context) error {
 				return c.host.inbox.Delivered(ctx, c.claim, id)
 			})
 		}
-	}()
+	})
 }
 
 // refuse words the error that the server gets in place of an answer. It is
@@ -223,12 +221,10 @@ func (c *carriage) giveUp(q *wiretap.Question, reason string) {
 
 // overAfter closes the call's stream once the server has its error.
 func (c *carriage) overAfter(q *wiretap.Question) {
-	c.host.group.Add(1)
-	go func() {
-		defer c.host.group.Done()
+	c.host.group.Go(func() {
 		<-q.Done()
 		c.cancel(errOver)
-	}()
+	})
 }
 
 // elicitationExpiry reads the expiresAt of a legacy question; zero if it has none.

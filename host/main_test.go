@@ -59,7 +59,6 @@ type rig struct {
 type rigOptions struct {
 	inbox inbox.Options
 	host  host.Options
-	ctx   context.Context
 }
 
 func newRig(t *testing.T, b *backend, o *rigOptions, servers ...*host.Server) *rig {

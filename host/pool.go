@@ -241,11 +241,7 @@ func (p *pool) drop(c *connection) {
 	if busy {
 		return
 	}
-	p.host.group.Add(1)
-	go func() {
-		defer p.host.group.Done()
-		c.close()
-	}()
+	p.host.group.Go(c.close)
 }
 
 // sweep closes what was idle for long. A process that may hold paused work of

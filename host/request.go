@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/parley-mcp/parley/inbox"
@@ -94,9 +95,7 @@ func substitute(next mcp.MethodHandler) mcp.MethodHandler {
 			return next(ctx, method, req)
 		}
 		meta := mcp.Meta{}
-		for k, v := range req.GetParams().GetMeta() {
-			meta[k] = v
-		}
+		maps.Copy(meta, req.GetParams().GetMeta())
 		if r.key != "" {
 			meta[metaIdempotencyKey] = r.key
 		}

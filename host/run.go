@@ -13,7 +13,7 @@ import (
 // reached. It returns when ctx ends, after the host was closed as [Host.Close]
 // does. Any number of machines may run on one store.
 func (h *Host) Run(ctx context.Context) error {
-	defer h.Close()
+	defer func() { _ = h.Close() }() // it has no error of its own
 	hints, err := h.inbox.SubscribeAll(ctx)
 	if err != nil {
 		hints = nil // polling alone must do

@@ -90,7 +90,7 @@ func (s *Server) Endpoint() string {
 	h := sha256.New()
 	part := func(v string) { fmt.Fprintf(h, "%d:%s", len(v), v) } // no two lists of parts read alike
 	part(string(s.Kind()))
-	visible := ""
+	var visible string
 	if s.Kind() == HTTP {
 		part(s.URL)
 		visible = s.Domain()
@@ -207,7 +207,7 @@ func saneID(s string) bool {
 	if s == "" || len(s) > 64 {
 		return false
 	}
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := s[i]
 		word := '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 		edge := i == 0 || i == len(s)-1
@@ -220,7 +220,7 @@ func saneID(s string) bool {
 
 // headerName reports whether s is a token in the sense of RFC 9110 5.6.2.
 func headerName(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := s[i]
 		word := '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 		if !word && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {

@@ -214,7 +214,7 @@ func (c *carriage) uncertain(conn *connection, x *wiretap.Exchange, reason strin
 	if !recorded {
 		return
 	}
-	if context.Cause(c.ctx) != errStopped && c.repeatable(conn) {
+	if !errors.Is(context.Cause(c.ctx), errStopped) && c.repeatable(conn) {
 		c.host.record("resend", c.claim, func(ctx context.Context) error {
 			wait := time.Second << min(c.call.Resends, 4)
 			_, err := c.host.inbox.Resend(ctx, c.claim, time.Now().Add(wait))
@@ -223,11 +223,9 @@ func (c *carriage) uncertain(conn *connection, x *wiretap.Exchange, reason strin
 		return
 	}
 	if conn.process != nil && conn.alive() {
-		c.host.group.Add(1)
-		go func() {
-			defer c.host.group.Done()
+		c.host.group.Go(func() {
 			c.awaitLate(conn, x)
-		}()
+		})
 	}
 }
 

@@ -281,6 +281,9 @@ func (s *Script) list() string {
 		}
 		list = append(list, tool{name, s.Titles[name], "scripted", json.RawMessage(schema)})
 	}
-	b, _ := json.Marshal(list)
+	b, err := json.Marshal(list)
+	if err != nil {
+		panic("hosttest: a script with a schema that is no JSON: " + err.Error())
+	}
 	return string(b)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 )
 
@@ -59,7 +60,7 @@ func (p *Pipe) raw(b []byte) {
 	_, _ = os.Stdout.Write(b)
 }
 
-func (p *Pipe) send(msg []byte)         { p.raw(append(msg[:len(msg):len(msg)], '\n')) }
+func (p *Pipe) send(msg []byte)         { p.raw(append(slices.Clip(msg), '\n')) }
 func (p *Pipe) reply(msg []byte)        { p.send(msg) }
 func (p *Pipe) status(int, http.Header) {}
 func (p *Pipe) die()                    { os.Exit(3) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -104,7 +105,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(m.ID) == 0: // a notification
 		w.WriteHeader(http.StatusAccepted)
 	case m.Method == "tools/call":
-		s.call(w, r, m, session)
+		s.call(w, r, m)
 	default:
 		s.mu.Lock()
 		lists := s.lists
@@ -151,12 +152,12 @@ func (s *Server) standalone(w http.ResponseWriter, r *http.Request, session stri
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
-	w.(http.Flusher).Flush()
+	flush(w)
 	for {
 		select {
 		case msg := <-c:
 			fmt.Fprintf(w, "event: message\ndata: %s\n\n", msg)
-			w.(http.Flusher).Flush()
+			flush(w)
 		case <-r.Context().Done():
 			return
 		}
@@ -175,7 +176,7 @@ func (s *Server) Standalone(msg string) {
 	}
 }
 
-func (s *Server) call(w http.ResponseWriter, r *http.Request, m message, session string) {
+func (s *Server) call(w http.ResponseWriter, r *http.Request, m message) {
 	name := toolName(m.Params)
 	s.mu.Lock()
 	n := s.counts[name]
@@ -194,6 +195,9 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, m message, session
 	x.Header = r.Header
 	tool(x)
 }
+
+// flush sends what was written so far. A client that is gone needs none of it.
+func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 
 // httpWire writes to the response of one POST: plain JSON until something
 // other than the reply is sent, an event stream from then on.
@@ -216,7 +220,7 @@ func (h *httpWire) open() {
 func (h *httpWire) event(msg []byte) {
 	h.open()
 	fmt.Fprintf(h.w, "event: message\ndata: %s\n\n", strings.ReplaceAll(string(msg), "\n", " "))
-	h.w.(http.Flusher).Flush()
+	flush(h.w)
 }
 
 func (h *httpWire) send(msg []byte) {
@@ -244,13 +248,11 @@ func (h *httpWire) raw(b []byte) {
 	defer h.mu.Unlock()
 	h.open()
 	_, _ = h.w.Write(b)
-	h.w.(http.Flusher).Flush()
+	flush(h.w)
 }
 
 func (h *httpWire) status(code int, header http.Header) {
-	for k, v := range header {
-		h.w.Header()[k] = v
-	}
+	maps.Copy(h.w.Header(), header)
 	h.w.WriteHeader(code)
 }
 
