@@ -102,7 +102,7 @@ func leasesEnd(k *kit) {
 	_, err := two.Sweep(k.ctx)
 	k.must("Sweep", err)
 	for id, state := range want {
-		if c, err := k.in.Call(k.ctx, k.ann, id); err != nil || c.State == state && c.State == inbox.Uncertain {
+		if c, err := k.in.Call(k.ctx, k.ann, id); err != nil || state == inbox.Uncertain && c.State == state {
 			k.t.Errorf("a lease ended too early: %+v, %v", c, err)
 		}
 	}

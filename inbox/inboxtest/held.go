@@ -202,7 +202,7 @@ func heldRunAgain(k *kit) {
 // askedByError is -32042 of a legacy server: the call is parked with url
 // questions and starts from the top afterwards.
 func askedByError(k *kit) {
-	claim, c, questions := k.held(seat("", "A?"))
+	claim, _, questions := k.held(seat("", "A?"))
 	k.accept(questions[0])
 	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID)
 	k.must("Deliver", err)

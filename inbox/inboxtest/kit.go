@@ -230,9 +230,9 @@ func (k *kit) accept(q *inbox.Question) *inbox.Question {
 	return k.answer(q, inbox.Answer{Action: inbox.Accept, Content: json.RawMessage(`{"seat":"12A"}`), Via: "chat"})
 }
 
-func (k *kit) decline(q *inbox.Question) *inbox.Question {
+func (k *kit) decline(q *inbox.Question) {
 	k.t.Helper()
-	return k.answer(q, inbox.Answer{Action: inbox.Decline, Via: "chat"})
+	k.answer(q, inbox.Answer{Action: inbox.Decline, Via: "chat"})
 }
 
 func (k *kit) answer(q *inbox.Question, a inbox.Answer) *inbox.Question {

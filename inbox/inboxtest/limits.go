@@ -21,10 +21,9 @@ var limitTests = map[string]func(*kit){
 }
 
 func tooManyAgain(k *kit) {
-	claim, c := k.sent(inbox.Modern)
-	var err error
+	claim, _ := k.sent(inbox.Modern)
 	for i := 0; ; i++ {
-		c, err = k.in.Again(k.ctx, claim, "s", time.Time{})
+		c, err := k.in.Again(k.ctx, claim, "s", time.Time{})
 		k.must("Again", err)
 		if c.State != inbox.Ready {
 			if i != 25 || c.State != inbox.Failed || c.Reason != inbox.ReasonTooManyRounds {

@@ -164,7 +164,7 @@ func binding(k *kit) {
 }
 
 func nothingRan(k *kit) {
-	claim, c := k.sent(inbox.Modern)
+	claim, _ := k.sent(inbox.Modern)
 	c, err := k.in.NothingRan(k.ctx, claim, "session_gone")
 	k.must("NothingRan", err)
 	if c.State != inbox.Ready || c.MarkedBefore || c.Reason != "session_gone" || c.Owner != "" {
@@ -182,9 +182,9 @@ func nothingRan(k *kit) {
 }
 
 func stateOnly(k *kit) {
-	claim, c, questions := k.waiting(seat("a", "A?"))
+	_, c, questions := k.waiting(seat("a", "A?"))
 	k.accept(questions[0])
-	claim = k.again(c.ID)
+	claim := k.again(c.ID)
 	later := k.clock.Now().Add(time.Minute)
 	c, err := k.in.Again(k.ctx, claim, "s2", later)
 	k.must("Again", err)
@@ -211,9 +211,9 @@ func stateOnly(k *kit) {
 }
 
 func uncertainSendAgain(k *kit) {
-	claim, c, questions := k.waiting(seat("a", "A?"))
+	_, c, questions := k.waiting(seat("a", "A?"))
 	k.accept(questions[0])
-	claim = k.again(c.ID)
+	claim := k.again(c.ID)
 	c, err := k.in.Uncertain(k.ctx, claim, "The connection broke.")
 	k.must("Uncertain", err)
 	if c.State != inbox.Uncertain || c.MarkedBefore || c.Owner != "" || !c.ExpiresAt.IsZero() {
@@ -294,12 +294,12 @@ func resend(k *kit) {
 func lateReply(k *kit) {
 	done := inbox.Reply{Outcome: &inbox.Outcome{State: inbox.Done, Result: json.RawMessage(`{"late":true}`)}}
 	lose := func() (*inbox.Claim, *inbox.Call) {
-		claim, c := k.sent(inbox.Modern)
+		claim, _ := k.sent(inbox.Modern)
 		c, err := k.in.Uncertain(k.ctx, claim, "")
 		k.must("Uncertain", err)
 		return claim, c
 	}
-	claim, c := lose()
+	claim, _ := lose()
 	for _, bad := range []inbox.Reply{{}, {Outcome: done.Outcome, Asked: &inbox.Asked{}}, {Outcome: &inbox.Outcome{State: inbox.Lapsed}}} {
 		_, err := k.in.LateReply(k.ctx, claim, bad)
 		k.is("LateReply", err, inbox.ErrInvalid)

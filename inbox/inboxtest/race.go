@@ -209,14 +209,15 @@ func manyCalls(k *kit) {
 	})
 	var done atomic.Int32
 	work := func(in *inbox.Inbox) error {
-		claim, c, err := in.ClaimNext(k.ctx, nil)
+		claim, _, err := in.ClaimNext(k.ctx, nil)
 		if errors.Is(err, inbox.ErrNothing) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if c, err = in.Mark(k.ctx, claim, inbox.Binding{}); err != nil {
+		c, err := in.Mark(k.ctx, claim, inbox.Binding{})
+		if err != nil {
 			return err
 		}
 		if c.Round < 2 {

@@ -121,7 +121,7 @@ func contentGoes(k *kit) {
 }
 
 func contentStays(k *kit) {
-	claim, uncertain := k.sent(inbox.Modern)
+	claim, _ := k.sent(inbox.Modern)
 	uncertain, err := k.in.Uncertain(k.ctx, claim, "")
 	k.must("Uncertain", err)
 	c, _ := k.finished()

@@ -13,6 +13,7 @@ func TestStore(t *testing.T, fresh Fresh) {
 		{"find", findTests},
 		{"transaction", transactionTests},
 		{"person", personTests},
+		{"view", viewTests},
 		{"again", againTests},
 		{"machine", machineTests},
 		{"limits", limitTests},

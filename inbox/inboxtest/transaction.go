@@ -82,10 +82,13 @@ func panicInside(k *kit) {
 				k.t.Errorf("recovered %v, want the function's own panic", got)
 			}
 		}()
-		k.store.Update(k.ctx, "p", func(tx inbox.Tx) error {
-			tx.PutCall(fullCall(k.clock.Now()))
+		err := k.store.Update(k.ctx, "p", func(tx inbox.Tx) error {
+			if err := tx.PutCall(fullCall(k.clock.Now())); err != nil {
+				return err
+			}
 			panic("boo")
 		})
+		k.t.Errorf("Update of a function that panics returned %v", err)
 	}()
 	k.update("p", func(tx inbox.Tx) error { // the store still works, and nothing was stored
 		_, err := tx.Call("c_1")
