@@ -78,9 +78,7 @@ func (e *explorer) judge(from, to *point, err error) {
 		if n < len(from.seen.questions) {
 			before = from.seen.questions[n]
 		}
-		if !e.judgeQuestion(to, before, q, fault) {
-			return
-		}
+		e.judgeQuestion(to, before, q, fault)
 		if before != nil && old.State.Ended() && !reflect.DeepEqual(before, q) {
 			fault("a question of an ended call changed")
 		}
@@ -125,7 +123,7 @@ func (e *explorer) judge(from, to *point, err error) {
 	}
 }
 
-func (e *explorer) judgeQuestion(to *point, old, q *inbox.Question, fault func(string, ...any)) bool {
+func (e *explorer) judgeQuestion(to *point, old, q *inbox.Question, fault func(string, ...any)) {
 	c := to.seen.call
 	again := old != nil && q.Asked > old.Asked // url: the same card once more
 	if again {
@@ -142,7 +140,7 @@ func (e *explorer) judgeQuestion(to *point, old, q *inbox.Question, fault func(s
 		fault("the answer is %+v; told: %+v", q.Answer, won)
 	}
 	if old == nil {
-		return true
+		return
 	}
 	if old.State != q.State {
 		if !allowed(inbox.QuestionArrows(), string(old.State), string(q.State)) {
@@ -164,5 +162,4 @@ func (e *explorer) judgeQuestion(to *point, old, q *inbox.Question, fault func(s
 			fault("an answer changed after it had left")
 		}
 	}
-	return true
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -28,9 +29,7 @@ func (b *bench) stream(header http.Header) (next func() sse, stop func()) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	for k, v := range header {
-		req.Header[k] = v
-	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Authorization", "Bearer "+b.token)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,10 +76,8 @@ func (s *Server) knownHost(hostport string) bool {
 		host = h
 	}
 	host = strings.Trim(strings.ToLower(host), "[]")
-	for _, h := range s.hosts {
-		if host == h {
-			return true
-		}
+	if slices.Contains(s.hosts, host) {
+		return true
 	}
 	if host == "localhost" {
 		return true

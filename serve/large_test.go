@@ -23,14 +23,13 @@ func TestLargeResults(t *testing.T) {
 		ErrorSize       int `json:"error_size"`
 		ArgumentsSize   int `json:"arguments_size"`
 	}
-	var last call
 	for range medium {
 		b.run("medium", map[string]any{})
 	}
 	for range large {
-		last = b.run("large", map[string]any{})
+		b.run("large", map[string]any{})
 	}
-	last = b.run("large", map[string]any{"text": strings.Repeat("a", 300<<10)})
+	last := b.run("large", map[string]any{"text": strings.Repeat("a", 300<<10)})
 	refused := b.run("broken", map[string]any{})
 	if last.State != "done" || refused.State != "failed" {
 		t.Fatalf("the calls are %s and %s", last.State, refused.State)

@@ -186,7 +186,10 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"token": bearer(), "principal": principalRow(LocalPrincipal)})
+	err = writeJSON(w, http.StatusOK, map[string]any{"token": bearer(), "principal": principalRow(LocalPrincipal)})
+	if err != nil {
+		s.fail(w, r, err)
+	}
 }
 
 // freshAddress makes another one-time token, for `parley address`.
@@ -214,8 +217,7 @@ func principalRow(p inbox.Principal) map[string]string {
 func readJSON(r *http.Request, v any) error {
 	dec := json.NewDecoder(r.Body)
 	if err := dec.Decode(v); err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return err
 		}
 		return &badRequest{why: "the body is not the JSON that this route takes"}

@@ -86,8 +86,8 @@ func freshAddress(ctx context.Context, dir string) (address string, life time.Du
 		return "", 0, connectError(hint, "the host at %s broke off: %w", url, err)
 	}
 	var out struct {
-		Token     string
-		ExpiresIn int `json:"expires_in"` // seconds
+		Token     string `json:"token"`
+		ExpiresIn int    `json:"expires_in"` // seconds
 	}
 	if resp.StatusCode != http.StatusCreated || json.Unmarshal(body, &out) != nil || out.Token == "" || out.ExpiresIn <= 0 {
 		return "", 0, connectError(hint, "%s is not a host on %s (it answered %s)", url, dir, resp.Status)

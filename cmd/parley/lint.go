@@ -142,8 +142,7 @@ func lintFile(env *environment, name string, opts *lint.Options) (lint.File, err
 	}
 	rep, err := lint.Lint(b, opts)
 	if err != nil {
-		var syntax *lint.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*lint.SyntaxError](err); ok {
 			return lint.File{}, usageError("", "%s:%d:%d: not JSON: %s", name, syntax.Line, syntax.Column, syntax.Reason)
 		}
 		return lint.File{}, usageError("", "%s: %w", name, err)

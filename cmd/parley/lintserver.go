@@ -37,7 +37,7 @@ func lintServer(ctx context.Context, address string, opts *lint.Options) ([]lint
 	if err != nil {
 		return nil, connectError("is it running, and is this its MCP endpoint?", "no connection to %s: %w", shown, withoutURL(err))
 	}
-	defer session.Close()
+	defer func() { _ = session.Close() }() // it has told us everything
 
 	var files []lint.File
 	can := session.InitializeResult().Capabilities
@@ -90,8 +90,7 @@ func lintServer(ctx context.Context, address string, opts *lint.Options) ([]lint
 // withoutURL takes the address out of an error of net/http, which quotes it
 // with its query.
 func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

@@ -174,8 +174,7 @@ func listen(ctx context.Context, flagName, addr string) (net.Listener, error) {
 		return nil, connectError(fmt.Sprintf("is another parley running? choose another port with %s", flagName),
 			"%s is in use", addr)
 	}
-	var malformed *net.AddrError
-	if errors.As(err, &malformed) {
+	if malformed, ok := errors.AsType[*net.AddrError](err); ok {
 		return nil, usageError("write it as HOST:PORT, for example "+defaultAddr, "%s %q: %s", flagName, addr, malformed.Err)
 	}
 	if err != nil {

@@ -33,8 +33,8 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// waiting parks a call and returns its claim and its question.
-func waiting(tb testing.TB, in *inbox.Inbox, n int) (*inbox.Claim, *inbox.Question) {
+// waiting parks a call and returns its question.
+func waiting(tb testing.TB, in *inbox.Inbox, n int) *inbox.Question {
 	tb.Helper()
 	ctx := context.Background()
 	c, err := in.Compose(ctx, benchPerson, inbox.NewCall{Server: "s", Method: "tools/call", Arguments: []byte(`{"to":"Oslo"}`)})
@@ -43,7 +43,7 @@ func waiting(tb testing.TB, in *inbox.Inbox, n int) (*inbox.Claim, *inbox.Questi
 	must(tb, err)
 	_, err = in.Mark(ctx, claim, inbox.Binding{Era: inbox.Modern})
 	must(tb, err)
-	return claim, park(tb, in, claim, n)
+	return park(tb, in, claim, n)
 }
 
 func park(tb testing.TB, in *inbox.Inbox, claim *inbox.Claim, n int) *inbox.Question {
@@ -79,7 +79,7 @@ func BenchmarkCycle(b *testing.B) {
 	must(b, err)
 	defer store.Close()
 	in := inbox.New(store, inbox.NewKeys(), unlimited)
-	_, q := waiting(b, in, 0)
+	q := waiting(b, in, 0)
 	floor := newFloor(b, store, q)
 	const turn = 20
 	var own, least time.Duration
@@ -90,7 +90,7 @@ func BenchmarkCycle(b *testing.B) {
 		start := time.Now()
 		for n := range turn {
 			if n == 0 { // a call with few questions, as calls are
-				_, q = waiting(b, in, n)
+				q = waiting(b, in, n)
 				start = time.Now()
 			}
 			q = park(b, in, resume(b, in, q), n+1)
@@ -194,7 +194,7 @@ func BenchmarkAnswerToResume(b *testing.B) {
 			var times []time.Duration
 			for n := 0; b.Loop(); n++ {
 				for range 200 {
-					_, q := waiting(b, in, n)
+					q := waiting(b, in, n)
 					start := time.Now()
 					resume(b, in, q)
 					times = append(times, time.Since(start))

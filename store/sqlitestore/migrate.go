@@ -24,7 +24,7 @@ func migrate(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return err
 	}
-	defer conn.ExecContext(ctx, `ROLLBACK`) // does nothing after the commit
+	defer func() { _, _ = conn.ExecContext(ctx, `ROLLBACK`) }() // does nothing after the commit
 	if _, err := conn.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS inbox_schema (version INTEGER NOT NULL) STRICT`); err != nil {
 		return err
 	}

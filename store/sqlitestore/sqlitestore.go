@@ -81,7 +81,7 @@ func open(path string, options *Options) (_ *Store, err error) {
 	}
 	defer func() {
 		if err != nil {
-			s.closeFiles()
+			_ = s.closeFiles() // err says why
 		}
 	}()
 	if s.writer, err = sql.Open("sqlite", source(path, "synchronous(full)")); err != nil {
@@ -129,7 +129,7 @@ func connect(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 		if !busy(err) || time.Now().After(end) {
 			return nil, err
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // SQLite does not wait for this lock by itself, nor tells when it is free
 	}
 }
 
@@ -196,8 +196,7 @@ func busy(err error) bool {
 
 // wrap names the file in errors of SQLite and leaves the others as they are.
 func (s *Store) wrap(err error) error {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
+	if _, ok := errors.AsType[*sqlite.Error](err); ok {
 		return fmt.Errorf("sqlitestore: %s: %w", s.path, explain(s.path, err))
 	}
 	return err

@@ -34,12 +34,13 @@ func (s *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-func (s *statements) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (s *statements) exec(ctx context.Context, query string, args ...any) error {
 	stmt, err := s.get(ctx, query)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return stmt.ExecContext(ctx, args...)
+	_, err = stmt.ExecContext(ctx, args...)
+	return err
 }
 
 func (s *statements) close() error {

@@ -346,7 +346,7 @@ func (s *Store) read(ctx context.Context, f func(*tx) error) error {
 	if err != nil {
 		return s.wrap(s.closing(ctx, err))
 	}
-	defer reader.Rollback()
+	defer func() { _ = reader.Rollback() }() // it only read
 	err = f(&tx{caller: ctx, ctx: ctx, reader: reader, statements: s.reads, now: s.clock()})
 	return s.wrap(s.closing(ctx, err))
 }

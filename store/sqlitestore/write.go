@@ -78,7 +78,7 @@ func (s *Store) write(conn *sql.Conn) {
 	defer close(s.ended)
 	defer conn.Close()
 	statements := newStatements(conn.PrepareContext)
-	defer statements.close()
+	defer func() { _ = statements.close() }() // the connection goes with them
 	for {
 		var group []*update
 		select {
@@ -116,7 +116,7 @@ func (s *Store) commit(conn *sql.Conn, statements *statements, group []*update) 
 	}
 	defer func() {
 		if err != nil {
-			conn.ExecContext(ctx, `ROLLBACK`) // fails if SQLite has done it already
+			_, _ = conn.ExecContext(ctx, `ROLLBACK`) // fails if SQLite has done it already
 		}
 	}()
 	for _, u := range group {
@@ -135,9 +135,9 @@ func (s *Store) run(ctx context.Context, statements *statements, u *update) erro
 		return nil // its caller has left
 	}
 	if u.err = s.check(u.ctx); u.err != nil {
-		return nil
+		return nil //nolint:nilerr // it is the update's own error, kept above
 	}
-	if _, err := statements.exec(ctx, `SAVEPOINT one`); err != nil {
+	if err := statements.exec(ctx, `SAVEPOINT one`); err != nil {
 		return err
 	}
 	t := &tx{caller: u.ctx, ctx: ctx, statements: statements, now: s.clock(), write: true}
@@ -149,13 +149,13 @@ func (s *Store) run(ctx context.Context, statements *statements, u *update) erro
 		u.err = u.ctx.Err()
 	}
 	if u.err != nil {
-		if _, err := statements.exec(ctx, `ROLLBACK TO one`); err != nil {
+		if err := statements.exec(ctx, `ROLLBACK TO one`); err != nil {
 			if e := (*sqlite.Error)(nil); errors.As(u.err, &e) {
 				return u.err // it has ended the transaction, of which all hear
 			}
 			return fmt.Errorf("%w (after %v)", err, u.err)
 		}
 	}
-	_, err := statements.exec(ctx, `RELEASE one`)
+	err := statements.exec(ctx, `RELEASE one`)
 	return err
 }
