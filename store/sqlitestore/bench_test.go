@@ -238,7 +238,9 @@ func TestParkedTakesNoGoroutine(t *testing.T) { // beside no other test
 	for n := range 100 {
 		waiting(t, in, n)
 	}
-	if after := runtime.NumGoroutine(); after > before {
+	// Some come and go by themselves (the database's, the runtime's); one for each
+	// call would be a hundred.
+	if after := runtime.NumGoroutine(); after > before+10 {
 		t.Errorf("100 parked calls: %d goroutines became %d", before, after)
 	}
 }
