@@ -1,6 +1,19 @@
 // Package replaytest is the suite that every [elicit.ReplayGuard] passes: what
 // its methods promise, and that with it a real server runs nothing twice,
 // whatever clients repeat, fork or roll back, and wherever the process dies.
+//
+// The test of a guard whose records are in a file:
+//
+//	func TestGuard(t *testing.T) {
+//		store := replaytest.Store{
+//			New:   func(t testing.TB) string { return filepath.Join(t.TempDir(), "records.db") },
+//			Open:  open,  // opens a guard on the file, and closes it with t.Cleanup
+//			Count: count, // counts the rows in it
+//		}
+//		replaytest.Child(t, store)
+//		t.Parallel()
+//		replaytest.Run(t, store)
+//	}
 package replaytest
 
 import (

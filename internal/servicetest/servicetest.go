@@ -1,6 +1,9 @@
 // Package servicetest gives tests their place in a PostgreSQL and a NATS that
 // run beside them. A test that finds none fails and says how to start one: a
 // test that is skipped proves nothing.
+//
+//	func TestStore(t *testing.T) {
+//		store, err := pgstore.Open(t.Context(), servicetest.Postgres(t), nil)
 package servicetest
 
 import (
