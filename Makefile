@@ -9,7 +9,7 @@ BIN := .build/bin
 NPM_CI := npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error
 TSC := tools/node/node_modules/@typescript/typescript-linux-x64/lib/tsc
 TEST := go test -race -shuffle=on -timeout 5m
-FUZZTIME ?= 30s
+FUZZTIME ?= 60s
 MODULES := . interop bench tools
 
 # The database of known vulnerabilities, as a Go module: a later one is found

@@ -9,7 +9,7 @@ targets=0
 while read -r package; do
 	while read -r name; do
 		echo "fuzzing $name in $package for $time"
-		go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" "$package"
+		go test -run '^$' -fuzz "^$name\$" -fuzztime "$time" -fuzzminimizetime 1x "$package"
 		targets=$((targets + 1))
 	done < <(go test -list '^Fuzz' "$package" | grep '^Fuzz' || true)
 done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)
