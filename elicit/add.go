@@ -28,7 +28,7 @@ func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Co
 	mcp.AddTool(s.mcp, tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		var out, none Out
 		if err := exactArguments(req.Params.Arguments, &in); err != nil {
-			return nil, none, errParams(err.Error())
+			return nil, none, refuseWith(refuseInput, err.Error())
 		}
 		r, refused := s.begin(ctx, toolIncoming(req, inputs))
 		if refused != nil {
@@ -68,7 +68,7 @@ func AddPrompt(s *Server, prompt *mcp.Prompt, handler func(ctx context.Context, 
 	s.mcp.AddPrompt(prompt, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		in, err := promptIncoming(req, prompt)
 		if err != nil {
-			return nil, errParams("arguments: " + err.Error())
+			return nil, refuseWith(refuseArguments, err.Error())
 		}
 		r, refused := s.begin(ctx, in)
 		if refused != nil {
@@ -195,7 +195,7 @@ func (r *run) requestError(err error) error {
 	case errors.As(err, &wire):
 		return wire // the SDK keeps only unwrapped ones
 	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	return refuseWith(refuseFailed, err.Error())
 }
 
 // argumentNames returns the names of In's members in JSON.

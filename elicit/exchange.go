@@ -194,11 +194,9 @@ func (r *exchangeReader) Read(ctx context.Context) (jsonrpc.Message, error) {
 func (x *exchange) Write(_ context.Context, m jsonrpc.Message) error {
 	request, isRequest := m.(*jsonrpc.Request)
 	if isRequest && request.IsCall() {
-		// The revision has no requests to the client. The SDK's keep-alive takes
-		// this code for an end of its pings, and others for a dead connection.
-		refusal := &jsonrpc.Response{ID: request.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this revision has no requests from the server"}}
+		refused := &jsonrpc.Response{ID: request.ID, Error: refuse(refuseRequests)}
 		select {
-		case x.extra <- refusal:
+		case x.extra <- refused:
 		case <-x.done:
 		}
 		return nil

@@ -82,7 +82,7 @@ func (r *run) take(ctx context.Context, in incoming, answers string) *jsonrpc.Er
 	switch {
 	case err != nil:
 		r.log.Error("the replay guard could not make a record", "error", err)
-		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the record of calls cannot be reached: nothing has run, send the request again"}
+		return refuse(refuseUnrecorded)
 	case taken:
 		t.record = found
 		t.release = s.renew(ctx, found)
@@ -90,22 +90,22 @@ func (r *run) take(ctx context.Context, in incoming, answers string) *jsonrpc.Er
 	case found.Digest != record.Digest && in.state != "":
 		// A fork: this state was sent before with other answers.
 		r.log.Warn("refused a request state", "reason", "used before, with other answers")
-		return errRequestState()
+		return refuse(refuseState)
 	case found.Digest != record.Digest:
-		return errKey(reasonKeyReused, "the idempotency key came before with another request")
+		return refuse(refuseReusedKey)
 	case found.Status == RecordRunning:
-		return errRecord(reasonInProgress, "the same request is still running")
+		return refuse(refuseRunning)
 	case found.Status == RecordFinished && found.Outcome != nil:
 		t.result, t.err, err = s.openOutcome(in.method, found)
 		if err == nil {
 			t.replayed = true
-			return errRecord("replayed", "the outcome is in the ticket")
+			return refuse(refuseReplayed)
 		}
 		r.log.Error("the outcome of a call cannot be read", "error", err)
 	case found.Status == RecordFinished:
-		return errRecord(reasonUnknown, "the same request ran to its end, and its result was too large to be kept")
+		return refuse(refuseLost)
 	}
-	return errRecord(reasonUnknown, "the same request was started before, and its outcome is not known")
+	return refuse(refuseUnknown)
 }
 
 // newRecord names the request. One that carries a request state is named by the
@@ -128,9 +128,9 @@ func (r *run) newRecord(in incoming, answers string) (CallRecord, *jsonrpc.Error
 	key, valid := idempotencyKeyOf(sent)
 	switch {
 	case !valid:
-		return record, errKey("", "the idempotency key is not text of 1 to 128 visible ASCII characters")
+		return record, refuse(refuseKey)
 	case p.IsZero() && len(key) < minAnonymousKey:
-		return record, errKey("", "the idempotency key of a caller who is not signed in needs at least 16 characters: whoever has it gets the outcome")
+		return record, refuse(refuseShortKey)
 	}
 	record.Key = digest([]byte("elicit: record of a key 1"), []byte(r.bound.audience), []byte(who), []byte(key))
 	// The outcome of one era makes no sense in the other.
@@ -269,7 +269,7 @@ func (s *Server) openOutcome(method string, record CallRecord) (result mcp.Resul
 		return nil, nil, errors.New("elicit: it is of another version")
 	}
 	if k.Error != nil {
-		return nil, &jsonrpc.Error{Code: k.Error.Code, Message: k.Error.Message, Data: k.Error.Data}, nil
+		return nil, k.Error.rpc(), nil
 	}
 	result, err = readResult(method, k.Result)
 	return result, nil, err

@@ -85,12 +85,12 @@ func (r *run) protect(ctx context.Context, handler func(context.Context, *Call) 
 func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) {
 	arguments, err := argumentsDigest(in.arguments)
 	if err != nil {
-		return nil, errParams("arguments: " + err.Error())
+		return nil, refuseWith(refuseArguments, err.Error())
 	}
 	principal, err := s.principal(ctx, in.extra)
 	if err != nil {
 		s.log.Warn("no principal for a request", "method", in.method, "error", err)
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the person behind this request could not be verified"}
+		return nil, refuse(refusePrincipal)
 	}
 	r := &run{
 		server: s,
@@ -129,7 +129,7 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 		if in.state != "" {
 			// The revision has no request state. A client that resumes a call
 			// over the wrong connection must not run it from the top.
-			return nil, errRequestState()
+			return nil, refuse(refuseState)
 		}
 		r.back = s.askClient(ctx, in.session)
 		r.finished = func(ctx context.Context, id string) {
@@ -161,7 +161,7 @@ func (r *run) resume(in incoming) (answers string, refused *jsonrpc.Error) {
 	cont, why := openState(r.server.keys(), r.bound, in.state, r.server.limits.RequestState, now)
 	if why != "" {
 		r.log.Warn("refused a request state", "reason", why)
-		return "", errRequestState()
+		return "", refuse(refuseState)
 	}
 	list, refused := responses(in, r.server.limits.Answers)
 	if refused != nil {

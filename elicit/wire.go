@@ -21,70 +21,6 @@ const (
 // modernRevision is the first with multi round-trip requests.
 const modernRevision = "2026-07-28"
 
-// reasonState is data.reason of every refused request state, here and in other
-// SDKs.
-const reasonState = "invalid_request_state"
-
-// errRequestState is the one answer to every request state that does not fit:
-// altered, of another tool, with other arguments, of another person or server,
-// too old. Which of them it was goes to nobody.
-func errRequestState() *jsonrpc.Error {
-	return &jsonrpc.Error{
-		Code:    jsonrpc.CodeInvalidParams,
-		Message: "the request state is not valid for this request: start the call again without it",
-		Data:    json.RawMessage(`{"reason":"` + reasonState + `"}`),
-	}
-}
-
-// data.reason of requests that a replay guard does not let run.
-const (
-	reasonInProgress = "call_in_progress"
-	reasonUnknown    = "outcome_unknown"
-	reasonKeyReused  = "idempotency_key_reused"
-)
-
-func errRecord(reason, message string) *jsonrpc.Error {
-	return &jsonrpc.Error{Code: -32000, Message: message, Data: json.RawMessage(`{"reason":"` + reason + `"}`)}
-}
-
-// errKey refuses an idempotency key.
-func errKey(reason, message string) *jsonrpc.Error {
-	refused := errParams(message)
-	if reason != "" {
-		refused.Data = json.RawMessage(`{"reason":"` + reason + `"}`)
-	}
-	return refused
-}
-
-func errParams(message string) *jsonrpc.Error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
-}
-
-// errCapability is MCP 2026-07-28's MissingRequiredClientCapabilitiesError.
-func errCapability(u *Unanswered) *jsonrpc.Error {
-	capability, err := json.Marshal(map[string]any{
-		"requiredCapabilities": map[string]any{"elicitation": map[Mode]any{u.mode: struct{}{}}},
-	})
-	if err != nil {
-		panic(err) // strings only
-	}
-	return &jsonrpc.Error{
-		Code:    mcp.CodeMissingRequiredClientCapabilities,
-		Message: u.instead(),
-		Data:    capability,
-	}
-}
-
-// errOutcome is what requests without error results get for a question that
-// has no answer.
-func errOutcome(u *Unanswered) *jsonrpc.Error {
-	return &jsonrpc.Error{
-		Code:    -32000,
-		Message: u.result(),
-		Data:    json.RawMessage(`{"reason":"` + string(u.Outcome) + `"}`),
-	}
-}
-
 // modes are the modes that a client declared.
 type modes struct{ form, url bool }
 
@@ -130,13 +66,13 @@ func responses(in incoming, limit int) (map[string]response, *jsonrpc.Error) {
 
 func rawResponses(text string, limit int) (map[string]response, *jsonrpc.Error) {
 	if len(text) > limit {
-		return nil, errParams((&LimitError{Limit: "answers", Max: limit, Unit: "bytes"}).Error())
+		return nil, refuseWith(refuseTooMuch, (&LimitError{Limit: "answers", Max: limit, Unit: "bytes"}).Error())
 	}
 	var raw map[string]json.RawMessage
 	// MCP 2026-07-28 mrtr, "Error Handling" S1, S2: what is no InputResponses object
 	// is a protocol error; entries nobody asked for are ignored.
 	if err := json.Unmarshal([]byte(text), &raw); err != nil {
-		return nil, errParams("inputResponses is not an object")
+		return nil, refuse(refuseAnswers)
 	}
 	list := make(map[string]response, len(raw))
 	for key, value := range raw {
