@@ -221,7 +221,7 @@ func (c *connection) receive(next mcp.MethodHandler) mcp.MethodHandler {
 		case "elicitation/create":
 			r, ok := req.(*mcp.ElicitRequest)
 			if !ok || r.Params == nil {
-				return nil, rpcError(codeInvalidParams, "the question cannot be read", "")
+				return nil, refuse(refuseUnreadable)
 			}
 			return c.elicit(ctx, r)
 		case "ping":
@@ -231,7 +231,7 @@ func (c *connection) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			return next(ctx, method, req)
 		}
 		// Nothing else was declared: sampling, roots and whatever else there is.
-		return nil, rpcError(codeMethodNotFound, "this client offers elicitation only", "")
+		return nil, refuse(refuseMethod)
 	}
 }
 

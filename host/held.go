@@ -12,35 +12,25 @@ import (
 	"github.com/parley-mcp/parley/internal/wiretap"
 )
 
-// Reasons in errors that servers get for their questions.
-const (
-	wireHostStopped = "host_stopped"
-	wireStopped     = "stopped"
-	wireNoCall      = "no_call"
-	wireWithdrawn   = "withdrawn"
-)
-
 // elicit handles elicitation/create of a legacy server: the question is held
 // on its open connection until a person answers. It returns only a placeholder;
 // the exact answer is left with the wiretap.
 func (c *connection) elicit(ctx context.Context, req *mcp.ElicitRequest) (mcp.Result, error) {
 	if c.era == inbox.Modern {
-		// MCP 2026-07-28 mrtr, "top" S1: servers no longer send requests.
-		return nil, rpcError(codeMethodNotFound, "questions travel in results in this revision", "")
+		return nil, refuse(refuseModern)
 	}
 	q := c.tap.Question(req.Params.Meta)
 	if q == nil {
-		return nil, rpcError(codeServerError, "the question is not open any more", wireWithdrawn)
+		return nil, refuse(refuseGone)
 	}
-	// MCP 2025-11-25 client/elicitation, "Error Handling" C1: -32602 for a mode that was not declared.
 	if _, what := checkElicitation(q.Params); what != "" {
-		return nil, rpcError(codeInvalidParams, "the question cannot be shown: "+what, "")
+		return nil, refuseWith(refuseUnshowable, what)
 	}
 	var before *carriage
 	for {
 		in, why := c.askedIn(q)
 		if in == nil || in == before {
-			return nil, rpcError(codeServerError, why, wireNoCall)
+			return nil, refuseWith(refuseNoCall, why)
 		}
 		result, err := in.hold(ctx, q)
 		if err == nil || q.Exact || ctx.Err() != nil || in.flying() {
@@ -165,21 +155,21 @@ func (c *carriage) refuse(ctx context.Context, q *wiretap.Question, id inbox.Que
 				return c.host.inbox.Withdraw(ctx, c.claim, id, fmt.Sprintf("%s took this question back.", c.name()))
 			})
 		}
-		return rpcError(codeServerError, "the question was withdrawn", wireWithdrawn)
+		return refuse(refuseWithdrawn)
 	case errors.Is(cause, ErrClosed):
 		c.interrupt(q)
-		return rpcError(codeServerError, "this machine is going away", wireHostStopped)
+		return refuse(refuseLeaving)
 	case errors.Is(err, inbox.ErrStopped), errors.Is(cause, errStopped):
-		return rpcError(codeServerError, "the person stopped the call", wireStopped)
+		return refuse(refuseStopped)
 	case errors.As(err, &limit):
 		if limit.Reason == inbox.ReasonKeepsAsking || limit.Reason == inbox.ReasonTooManyRounds {
 			c.giveUp(q, limit.Reason)
 		}
-		return rpcError(codeServerError, "more than this host accepts", limit.Reason)
+		return refuse(refusal(limit.Reason))
 	case errors.Is(err, inbox.ErrInvalid):
-		return rpcError(codeInvalidParams, "the question cannot be read", "")
+		return refuse(refuseUnreadable)
 	}
-	return rpcError(codeServerError, "the question is closed", wireWithdrawn)
+	return refuse(refuseClosed)
 }
 
 // withdrawn reports whether the server took the question back.

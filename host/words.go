@@ -3,7 +3,6 @@ package host
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"net"
 	"os"
@@ -71,13 +70,4 @@ func reason(err error) string {
 		return "it answered with an error: " + tidy(rpc.Message)
 	}
 	return "it did not answer as an MCP server"
-}
-
-// rpcError is an error response to a request of the server.
-func rpcError(code int64, message, reason string) *jsonrpc.Error {
-	e := &jsonrpc.Error{Code: code, Message: message}
-	if reason != "" {
-		e.Data, _ = json.Marshal(map[string]string{"reason": reason})
-	}
-	return e
 }
