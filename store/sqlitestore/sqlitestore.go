@@ -16,17 +16,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
-	"net/url"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/sqlitefile"
 )
 
 // ErrStoreClosed is the answer of a store that was closed.
@@ -36,9 +33,6 @@ var ErrStoreClosed = errors.New("sqlitestore: closed")
 type Options struct {
 	Now func() time.Time // default time.Now. All processes on a file share the clock of their machine
 }
-
-// busyTime is how long a transaction waits for one of another process.
-const busyTime = 10 * time.Second
 
 // Store is one handle on a file. It is safe for concurrent use.
 type Store struct {
@@ -68,7 +62,7 @@ func Open(path string, options *Options) (*Store, error) {
 }
 
 func open(path string, options *Options) (_ *Store, err error) {
-	if err := prepare(path); err != nil {
+	if err := sqlitefile.Prepare(path); err != nil {
 		return nil, err
 	}
 	s := &Store{
@@ -84,11 +78,11 @@ func open(path string, options *Options) (_ *Store, err error) {
 			_ = s.closeFiles() // err says why
 		}
 	}()
-	if s.writer, err = sql.Open("sqlite", source(path, "synchronous(full)")); err != nil {
+	if s.writer, err = sql.Open("sqlite", sqlitefile.Source(path, "synchronous(full)")); err != nil {
 		return nil, err
 	}
 	s.writer.SetMaxOpenConns(1)
-	if s.readers, err = sql.Open("sqlite", source(path, "query_only(1)")); err != nil {
+	if s.readers, err = sql.Open("sqlite", sqlitefile.Source(path, "query_only(1)")); err != nil {
 		return nil, err
 	}
 	// One connection more than transactions: a statement that one of them needs
@@ -98,11 +92,11 @@ func open(path string, options *Options) (_ *Store, err error) {
 	s.reads = newStatements(s.readers.PrepareContext)
 
 	ctx := context.Background()
-	conn, err := connect(ctx, s.writer)
+	conn, err := sqlitefile.Connect(ctx, s.writer)
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, conn); err != nil {
+	if err := sqlitefile.Migrate(ctx, conn, "inbox_schema", migrations); err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -110,88 +104,12 @@ func open(path string, options *Options) (_ *Store, err error) {
 	return s, nil
 }
 
-// connect takes the writer's connection and switches the file to WAL. SQLite
-// does not wait while two processes switch a new file at once: so this does.
-func connect(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
-	for end := time.Now().Add(busyTime); ; {
-		conn, err := db.Conn(ctx)
-		if err == nil {
-			var mode string
-			err = conn.QueryRowContext(ctx, `PRAGMA journal_mode = wal`).Scan(&mode)
-			if err == nil && mode != "wal" {
-				err = fmt.Errorf("the file system does not allow WAL mode (it stays %s)", mode)
-			}
-			if err == nil {
-				return conn, nil
-			}
-			conn.Close()
-		}
-		if !busy(err) || time.Now().After(end) {
-			return nil, err
-		}
-		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // SQLite does not wait for this lock by itself, nor tells when it is free
-	}
-}
-
-// source is the data source name. The path is escaped: it may contain ? or %.
-func source(path, pragma string) string {
-	query := url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTime.Milliseconds()), "foreign_keys(1)", pragma}}
-	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?" + query.Encode()
-}
-
-// prepare makes the file with the right mode, since SQLite would use the
-// umask, and looks at the first bytes of one that is there, since SQLite's own
-// message does not say which file it means.
-func prepare(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		if pathError := (*os.PathError)(nil); errors.As(err, &pathError) {
-			return pathError.Err // the caller names the path
-		}
-		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errors.New("not a regular file")
-	}
-	if info.Size() == 0 {
-		return nil
-	}
-	const magic = "SQLite format 3\x00"
-	head := make([]byte, len(magic))
-	if _, err := io.ReadFull(file, head); err != nil || string(head) != magic {
-		return errors.New("not an SQLite database")
-	}
-	return nil
-}
-
 // explain says in plain words what SQLite says in its own.
 func explain(path string, err error) error {
 	if full(path, err) {
 		return &fullError{dir: filepath.Dir(path), err: err}
 	}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	switch e.Code() & 0xff {
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("the database is damaged; restore it from a backup: %w", err)
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return fmt.Errorf("another process kept the database locked for %v: %w", busyTime, err)
-	case sqlite3.SQLITE_READONLY:
-		return fmt.Errorf("the database cannot be written: %w", err)
-	}
-	return err
-}
-
-func busy(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
+	return sqlitefile.Explain(err)
 }
 
 // wrap names the file in errors of SQLite and leaves the others as they are.
