@@ -73,6 +73,8 @@ screenshots: deps ## Take the documentation's pictures again from the demo
 proof: deps deps-services bench/node/node_modules/.stamp ## Run all tests, each fuzz target for FUZZTIME, each benchmark once
 	$(MAKE) test
 	cd interop && PARLEY_TORTURE=2000,3,30 PARLEY_TORTURE_REPORT="$(CURDIR)/docs/torture.md" go test -count 1 -timeout 2h -run '^TestTorture$$' ./e2e
+	cd interop && PARLEY_TORTURE_REPORT="$(CURDIR)/docs/torture.md" go test -tags proof -count 1 -timeout 1h -run '^(TestTortureSQLite|TestMachineCutOff.*)$$' ./e2e
+	go test -tags proof -race -count 1 -run '^TestCut' ./store/pgstore
 	PARLEY_EXPLORE_DEEP=1 go test -count 1 -timeout 2h -v -run '^TestExplore$$' ./inbox
 	scripts/fuzz.sh $(FUZZTIME)
 	go test -run '^$$' -bench . -benchtime 1x ./...

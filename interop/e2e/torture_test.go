@@ -56,6 +56,7 @@ func TestTorture(t *testing.T) {
 type torture struct {
 	calls, machines, kills int
 	patience               time.Duration
+	note                   string // what is special, for the report
 
 	t      *testing.T
 	common *shared
@@ -328,8 +329,8 @@ func (x *torture) judge(states map[int]string, took time.Duration) {
 	if len(keys) != len(entries) {
 		x.t.Errorf("%d executions with %d idempotency keys", len(entries), len(keys))
 	}
-	line := fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %v |",
-		time.Now().UTC().Format(time.DateOnly), x.calls, x.machines, x.kills, x.wire.hits, x.cuts, done, uncertain, lost, twice+ghosts, took.Round(time.Second))
+	line := fmt.Sprintf("| %s | %d | %s | %d | %d | %d | %d | %d | %d | %d | %v |",
+		time.Now().UTC().Format(time.DateOnly), x.calls, strings.TrimSpace(fmt.Sprint(x.machines, " ", x.note)), x.kills, x.wire.hits, x.cuts, done, uncertain, lost, twice+ghosts, took.Round(time.Second))
 	x.t.Log(line)
 	if path := os.Getenv(tortureReport); path != "" && !x.t.Failed() {
 		if err := appendLine(path, line); err != nil {
