@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/store/pgstore"
@@ -66,6 +68,104 @@ func resume(tb testing.TB, in *inbox.Inbox, q *inbox.Question) *inbox.Claim {
 	_, err = in.Mark(ctx, claim, inbox.Binding{})
 	must(tb, err)
 	return claim
+}
+
+// BenchmarkCycle parks, answers and resumes one call after the other, in turns
+// with the floor: a plain loop on the same driver, in one batch each, that
+// writes as many bytes into the same tables in as many durable transactions.
+// of-floor is how fast it is beside the floor: 1 is as fast.
+func BenchmarkCycle(b *testing.B) {
+	store, err := pgstore.Open(b.Context(), servicetest.Postgres(b), nil)
+	must(b, err)
+	defer store.Close()
+	in := inbox.New(store, inbox.NewKeys(), unlimited)
+	q := waiting(b, in, 0)
+	floor := newFloor(b, store, q)
+	const turn = 20
+	var own, least time.Duration
+	var ratios []float64
+	cycles := 0
+	for i := 0; b.Loop(); i++ {
+		// A turn of each; what shares the machine meets both alike.
+		start := time.Now()
+		for n := range turn {
+			if n == 0 { // a call with few questions, as calls are
+				q = waiting(b, in, n)
+				start = time.Now()
+			}
+			q = park(b, in, resume(b, in, q), n+1)
+		}
+		took := time.Since(start)
+		start = time.Now()
+		for n := range turn {
+			floor.cycle(b, i*turn+n)
+		}
+		plain := time.Since(start)
+		own, least = own+took, least+plain
+		ratios = append(ratios, float64(plain)/float64(took))
+		cycles += turn
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[len(ratios)/2], "of-floor") // the median of the turns
+	b.ReportMetric(float64(cycles)/own.Seconds(), "cycles/s")
+	b.ReportMetric(float64(cycles)/least.Seconds(), "floor-cycles/s")
+}
+
+// floor writes rows without looking at them: two round trips a transaction, as
+// the row of the principal is taken before the rest is sent.
+type floor struct {
+	conn            *pgx.Conn
+	detail, content [2][]byte
+}
+
+func newFloor(b *testing.B, store *pgstore.Store, q *inbox.Question) *floor {
+	dsn := servicetest.Postgres(b)
+	empty, err := pgstore.Open(b.Context(), dsn, nil) // the same tables
+	must(b, err)
+	must(b, empty.Close())
+	f := &floor{conn: servicetest.Conn(b, dsn)}
+	_, err = f.conn.Exec(b.Context(), `INSERT INTO inbox_principals (key) VALUES ('ann')`)
+	must(b, err)
+	must(b, store.View(b.Context(), benchPerson.Key(), func(tx inbox.Tx) error {
+		call, err := tx.Call(q.Call)
+		must(b, err)
+		question, err := tx.Question(q.ID)
+		must(b, err)
+		f.detail, f.content = [2][]byte{call.Detail, question.Detail}, [2][]byte{call.Content, question.Content}
+		return nil
+	}))
+	return f
+}
+
+// cycle is answer (call and question), claim (call), mark (call), park (call
+// and question): what a cycle of the inbox stores.
+func (f *floor) cycle(b *testing.B, n int) {
+	ctx := context.Background()
+	for i, question := range []bool{true, false, false, true} {
+		batch := &pgx.Batch{}
+		batch.Queue(`BEGIN`)
+		batch.Queue(`SELECT id FROM inbox_principals WHERE key = 'ann' FOR UPDATE`)
+		must(b, f.conn.SendBatch(ctx, batch).Close())
+		batch = &pgx.Batch{}
+		event := func(id string) {
+			batch.Queue(`UPDATE inbox_principals SET last_event = last_event + 1 WHERE key = 'ann'`)
+			batch.Queue(`INSERT INTO inbox_events SELECT id, last_event, 'call', $1 FROM inbox_principals WHERE key = 'ann'`, id)
+		}
+		call := fmt.Sprint("c_", n/20)
+		event(call)
+		batch.Queue(`INSERT INTO inbox_calls VALUES ($1, 1, $2, '', 's', $3, 1, '', NULL, NULL, now(), now(), NULL, $4, $5)
+			ON CONFLICT (id) DO UPDATE SET state = excluded.state, detail = excluded.detail, content = excluded.content`,
+			call, int64(n), []string{"ready", "claimed", "sent", "waiting"}[i], f.detail[0], f.content[0])
+		if question {
+			id := fmt.Sprint("q_", n+i/3)
+			event(id)
+			batch.Queue(`INSERT INTO inbox_questions VALUES ($1, 1, $2, $3, '', 's', $4, 1, now(), now(), NULL, $5, $6)
+				ON CONFLICT (id) DO UPDATE SET state = excluded.state, due = excluded.due, detail = excluded.detail, content = excluded.content`,
+				id, call, int64(n), []string{"accepted", "open"}[i/3], f.detail[1], f.content[1])
+		}
+		batch.Queue(`COMMIT`)
+		must(b, f.conn.SendBatch(ctx, batch).Close())
+	}
 }
 
 // BenchmarkAnswerToResume measures from the person's answer to the committed
