@@ -71,7 +71,7 @@ func resume(tb testing.TB, in *inbox.Inbox, q *inbox.Question) *inbox.Claim {
 }
 
 // BenchmarkCycle parks, answers and resumes one call after the other, in turns
-// with the floor: a plain loop on the same driver, in one batch each, that
+// with the floor: a plain loop on the same driver, a batch a transaction, that
 // writes as many bytes into the same tables in as many durable transactions.
 // of-floor is how fast it is beside the floor: 1 is as fast.
 func BenchmarkCycle(b *testing.B) {
