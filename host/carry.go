@@ -265,8 +265,14 @@ func (c *carriage) run() (again bool) {
 		}
 	}
 	responses, err := c.host.inbox.Answers(c.ctx, c.claim)
+	if err != nil && c.ctx.Err() != nil {
+		c.host.giveBack(c.claim)
+		return false
+	}
 	if err != nil {
-		c.cannot(pool, err)
+		// It is the store that is in trouble, not the server. A claim that nobody
+		// renews ends by itself, and the call is ready again.
+		c.host.log.Warn("host: the answers could not be read", "call", c.claim.Call, "err", err)
 		return false
 	}
 	if conn.era == inbox.Legacy {
@@ -344,10 +350,8 @@ func (c *carriage) cannot(p *pool, err error) {
 				word += "; it last wrote: " + u.Stderr
 			}
 		}
-		p.mu.Lock()
-		p.waiting = true
-		p.mu.Unlock()
 		c.block(inbox.ReasonUnreachable, word)
+		p.await()
 		c.host.log.Info("host: unreachable", "server", c.server.ID, "why", word)
 	}
 }

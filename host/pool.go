@@ -292,3 +292,11 @@ func (p *pool) snapshot() (open *connection, last error) {
 	}
 	return nil, p.last
 }
+
+// await has the server tried again for calls that are blocked as unreachable. It
+// comes after the block is written: a try in between would find nothing to unblock.
+func (p *pool) await() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = true
+}

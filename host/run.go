@@ -113,13 +113,12 @@ func (h *Host) retry(p *pool, now time.Time) {
 			p.release(c)
 		}
 		if err != nil {
-			p.mu.Lock()
-			p.waiting = true
-			p.mu.Unlock()
+			p.await()
 			return
 		}
 		if _, err := h.inbox.UnblockFor(h.open, p.principal, p.server.ID, inbox.ReasonUnreachable); err != nil {
 			h.log.Warn("host: unblock", "server", p.server.ID, "err", err)
+			p.await() // the store failed: what is blocked still is
 		}
 	}()
 }

@@ -100,10 +100,10 @@ func (c *carriage) nothingRan() {
 func (c *carriage) unreachable(conn *connection, err error) {
 	p := c.host.pool(c.server, c.claim.Principal)
 	p.mu.Lock()
-	p.waiting = true
 	p.failed(&UnreachableError{Server: c.server.ID, Why: "nothing could be sent to it"})
 	p.mu.Unlock()
 	c.block(inbox.ReasonUnreachable, "nothing could be sent to it")
+	p.await()
 	p.drop(conn)
 	c.host.log.Info("host: nothing could be sent", "server", c.server.ID, "err", err)
 }
