@@ -125,7 +125,15 @@ func (d *hostDesk) book(flight string, pause func(), want string) string {
 		wanted = 1
 	}
 	legacy, answered, paused := d.revision < "2026-07-28", 0, false
+	blocked := 0
 	answer := func(ctx context.Context, stop *host.Stop) error {
+		// A connection that the server closed as it went away is found out by using
+		// it. Host.Run tries again by itself; without it that is done here.
+		if stop.Why == host.Blocked && stop.Call.Reason == inbox.ReasonUnreachable && paused && blocked < 3 {
+			blocked++
+			_, err := d.in.UnblockFor(ctx, ada, "desk", inbox.ReasonUnreachable)
+			return err
+		}
 		if stop.Why == host.Uncertain && legacy && paused {
 			return errUncertain
 		}
