@@ -1,0 +1,2 @@
+// Package vault keeps credentials at rest, bound to a person.
+package vault
