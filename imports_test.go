@@ -22,6 +22,7 @@ var edges = map[string][]string{
 	"inbox":           {"form", "link", "internal/seal", "internal/plain"},
 	"store":           {"inbox", "form", "link", "internal/sqlitefile"},
 	"notify":          {"inbox"},
+	"vault":           {"internal/seal"},
 	"host":            {"inbox", "form", "link", "vault", "internal/seal", "internal/wiretap", "internal/plain"},
 	"web":             {},
 	"serve":           {"inbox", "host", "policy", "audit", "web", "form", "link", "lint", "internal/plain"},
@@ -33,10 +34,12 @@ var edges = map[string][]string{
 
 	"elicit/sqlitereplay": {"elicit", "internal/sqlitefile"},
 	"elicit/pgreplay":     {"elicit", "internal/pgschema"},
+	"vault/sqlitevault":   {"vault", "internal/sqlitefile"},
+	"vault/pgvault":       {"vault", "internal/pgschema"},
 }
 
 // drivers are the packages that know a database or a broker.
-var drivers = []string{"store", "notify", "elicit/sqlitereplay", "elicit/pgreplay"}
+var drivers = []string{"store", "notify", "elicit/sqlitereplay", "elicit/pgreplay", "vault/sqlitevault", "vault/pgvault"}
 
 // isDriver reports whether the path is within one of them.
 func isDriver(path string) bool {
