@@ -3,9 +3,13 @@ package host_test
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/parley-mcp/parley/host/hosttest"
 	"github.com/parley-mcp/parley/inbox"
@@ -69,5 +73,202 @@ func TestStoreFailsForAMoment(t *testing.T) {
 	r.answer(q, inbox.Accept, `{"n":1}`)
 	if got := text(t, r.end(held.ID)); got != `{"action":"accept","content":{"n":1}}` {
 		t.Errorf("the held call got %s", got)
+	}
+}
+
+// troubled is a store in which single operations can fail. trouble is asked
+// about each row of a call that is put (*inbox.CallRow), each query for calls
+// (inbox.CallQuery), each query for questions outside of an update
+// (inbox.QuestionQuery), and each look at what is due (nil).
+type troubled struct {
+	inbox.Store
+	trouble func(op any) error
+}
+
+func (s *troubled) Update(ctx context.Context, p string, f func(inbox.Tx) error) error {
+	return s.Store.Update(ctx, p, func(tx inbox.Tx) error { return f(troubledTx{tx, s, false}) })
+}
+
+func (s *troubled) View(ctx context.Context, p string, f func(inbox.Tx) error) error {
+	return s.Store.View(ctx, p, func(tx inbox.Tx) error { return f(troubledTx{tx, s, true}) })
+}
+
+func (s *troubled) Due(ctx context.Context, after inbox.Ref, limit int) ([]inbox.Ref, error) {
+	if err := s.trouble(nil); err != nil {
+		return nil, err
+	}
+	return s.Store.Due(ctx, after, limit)
+}
+
+type troubledTx struct {
+	inbox.Tx
+	store *troubled
+	view  bool
+}
+
+func (tx troubledTx) PutCall(row *inbox.CallRow) error {
+	if err := tx.store.trouble(row); err != nil {
+		return err
+	}
+	return tx.Tx.PutCall(row)
+}
+
+func (tx troubledTx) Calls(q inbox.CallQuery) ([]*inbox.CallRow, error) {
+	if err := tx.store.trouble(q); err != nil {
+		return nil, err
+	}
+	return tx.Tx.Calls(q)
+}
+
+func (tx troubledTx) Questions(q inbox.QuestionQuery) ([]*inbox.QuestionRow, error) {
+	if tx.view {
+		if err := tx.store.trouble(q); err != nil {
+			return nil, err
+		}
+	}
+	return tx.Tx.Questions(q)
+}
+
+// newTroubled is a machine whose store asks trouble, with one call that is
+// ready, and its server, which cannot be connected to while down is true.
+func newTroubled(t *testing.T, o rigOptions, trouble func(op any) error) (r *rig, wire *hosttest.Server, down *atomic.Bool) {
+	t.Helper()
+	down = new(atomic.Bool)
+	s, wire := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{"tool": func(x *hosttest.Exchange) {
+		if x.State == nil {
+			x.Asks("{"+request("name", askName)+"}", "s")
+			return
+		}
+		x.Text("ok")
+	}}})
+	store := &troubled{Store: memstore.New(nil), trouble: trouble}
+	b := &backend{ring: seal.NewRing(), open: func(*testing.T) inbox.Store { return store }}
+	first := newRig(t, b, nil, s)
+	first.start("shop", "tool", "") // while it is up
+	first.Close()
+	dialer := &net.Dialer{}
+	o.host.Transport = &http.Transport{
+		DisableKeepAlives: true, // each request connects
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if down.Load() {
+				return nil, syscall.ECONNREFUSED
+			}
+			return dialer.DialContext(ctx, network, addr)
+		},
+	}
+	return newRig(t, b, &o, s), wire, down
+}
+
+// The server comes back while it cannot be written down that it was away. A
+// retry that comes before the block finds nothing to unblock; there has to be
+// one after it.
+func TestBlockIsWrittenLate(t *testing.T) {
+	t.Parallel()
+	for name, connected := range map[string]bool{"away at the connect": false, "away at the send": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var blocks, looks atomic.Int32
+			var back atomic.Bool // the server
+			first := make(chan struct{})
+			r, _, down := newTroubled(t, rigOptions{}, func(op any) error {
+				switch op := op.(type) {
+				case nil:
+					if back.Load() {
+						looks.Add(1)
+					}
+				case *inbox.CallRow:
+					// Until the machine had its opportunities to try the server again.
+					if op.State == inbox.Blocked && looks.Load() < 5 {
+						if blocks.Add(1) == 1 {
+							close(first)
+						}
+						return errDown
+					}
+				}
+				return nil
+			})
+			// A person who looks at the tools connects without regard to the back-off.
+			look := func() {
+				if _, err := r.Tools(t.Context(), ada, "shop"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if connected {
+				look()
+			}
+			down.Store(true)
+			r.run()
+			<-first
+			down.Store(false)
+			look()
+			back.Store(true)
+			call := r.only()
+			r.until(call.ID, inbox.Waiting)
+			r.answer(r.one(call.ID), inbox.Accept, `{"name":"Ada"}`)
+			r.until(call.ID, inbox.Done)
+		})
+	}
+}
+
+// only is the one call that there is.
+func (r *rig) only() *inbox.Call {
+	r.t.Helper()
+	list, err := r.in.Calls(r.t.Context(), ada, inbox.CallFilter{})
+	if err != nil || len(list) != 1 {
+		r.t.Fatalf("%d calls, want 1 (%v)", len(list), err)
+	}
+	return list[0]
+}
+
+// The server is back and the store fails when its calls are to go on: they are
+// tried again.
+func TestUnblockFails(t *testing.T) {
+	t.Parallel()
+	var fails atomic.Int32
+	r, _, down := newTroubled(t, rigOptions{}, func(op any) error {
+		if q, ok := op.(inbox.CallQuery); ok && len(q.States) == 1 && q.States[0] == inbox.Blocked && fails.Add(1) <= 2 {
+			return errDown
+		}
+		return nil
+	})
+	call := r.only()
+	down.Store(true)
+	r.run()
+	r.until(call.ID, inbox.Blocked)
+	down.Store(false)
+	r.until(call.ID, inbox.Waiting)
+	if got := fails.Load(); got != 3 {
+		t.Errorf("%d attempts to let calls go on, want 3", got)
+	}
+}
+
+// Answers that cannot be read are the store's trouble: nobody is told that the
+// server is out of reach, and the call goes on after its lease.
+func TestAnswersCannotBeRead(t *testing.T) {
+	t.Parallel()
+	var reads atomic.Int32
+	var blocked, armed atomic.Bool
+	r, wire, _ := newTroubled(t, rigOptions{inbox: inbox.Options{Lease: 200 * time.Millisecond}}, func(op any) error {
+		switch op := op.(type) {
+		case inbox.QuestionQuery:
+			if armed.Load() && op.Call != "" && reads.Add(1) == 1 {
+				return errDown
+			}
+		case *inbox.CallRow:
+			if op.State == inbox.Blocked {
+				blocked.Store(true)
+			}
+		}
+		return nil
+	})
+	call := r.only()
+	r.run()
+	r.until(call.ID, inbox.Waiting)
+	q := r.one(call.ID)
+	armed.Store(true)
+	r.answer(q, inbox.Accept, `{"name":"Ada"}`)
+	r.until(call.ID, inbox.Done)
+	if reads.Load() < 2 || blocked.Load() || len(wire.Calls()) != 2 {
+		t.Errorf("read %d times, %d sends, blocked: %t; want one failure, two sends and no block", reads.Load(), len(wire.Calls()), blocked.Load())
 	}
 }
