@@ -77,6 +77,12 @@ func (s *Server) compose(w http.ResponseWriter, r *asker) error {
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}
+	if r.Conversation != "" {
+		if in.Conversation != "" && in.Conversation != r.Conversation {
+			return inbox.ErrNotFound
+		}
+		in.Conversation = r.Conversation
+	}
 	if in.Conversation == "" || len(in.Conversation) > 100 {
 		return &badRequest{why: "conversation must be a name of 1 to 100 bytes"}
 	}

@@ -21,13 +21,14 @@ type conversationRow struct {
 
 // conversations lists those of the person's newest calls, the latest first.
 func (s *Server) conversations(w http.ResponseWriter, r *asker) error {
-	calls, err := s.inbox.Calls(r.Context(), r.principal, inbox.CallFilter{Limit: mostRows, Brief: true})
+	calls, err := s.inbox.Calls(r.Context(), r.principal, inbox.CallFilter{Conversation: r.Conversation, Limit: mostRows, Brief: true})
 	if err != nil {
 		return err
 	}
 	waiting := map[string]int{}
 	err = s.eachQuestion(r.Context(), r.principal, inbox.QuestionFilter{
-		States: []inbox.QuestionState{inbox.Open, inbox.Opened},
+		Conversation: r.Conversation,
+		States:       []inbox.QuestionState{inbox.Open, inbox.Opened},
 	}, func(q *inbox.Question) error {
 		waiting[q.Conversation]++
 		return nil

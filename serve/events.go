@@ -90,7 +90,7 @@ func (s *Server) events(w http.ResponseWriter, r *asker) error {
 	tick := time.NewTicker(keepAlive)
 	defer tick.Stop()
 	for out.err == nil {
-		if after, err = s.sendEvents(ctx, out, r.principal, after); err != nil {
+		if after, err = s.sendEvents(ctx, out, r.Session, after); err != nil {
 			if ctx.Err() == nil {
 				s.log.ErrorContext(ctx, "an event stream ended", "err", err)
 			}
@@ -127,7 +127,8 @@ func cursor(r *http.Request) (after int64, fresh bool, err error) {
 }
 
 // sendEvents sends all events after the given number, and returns the last one.
-func (s *Server) sendEvents(ctx context.Context, out *stream, p inbox.Principal, after int64) (int64, error) {
+func (s *Server) sendEvents(ctx context.Context, out *stream, session *Session, after int64) (int64, error) {
+	p := session.Principal
 	for out.err == nil {
 		events, err := s.inbox.Events(ctx, p, after, eventsBatch)
 		if errors.Is(err, inbox.ErrReset) {
@@ -142,9 +143,10 @@ func (s *Server) sendEvents(ctx context.Context, out *stream, p inbox.Principal,
 			return after, err
 		}
 		for _, e := range latest(events) {
-			row, err := s.eventRow(ctx, p, e)
+			row, conversation, err := s.eventRow(ctx, p, e)
 			switch {
 			case errors.Is(err, inbox.ErrNotFound): // erased since
+			case err == nil && session.Conversation != "" && conversation != session.Conversation:
 			case err != nil:
 				return after, err
 			default:
@@ -171,14 +173,23 @@ func latest(events []inbox.Event) []inbox.Event {
 	return kept
 }
 
-func (s *Server) eventRow(ctx context.Context, p inbox.Principal, e inbox.Event) (any, error) {
+// eventRow draws what the event is about, and says in which conversation it is.
+func (s *Server) eventRow(ctx context.Context, p inbox.Principal, e inbox.Event) (row any, conversation string, err error) {
 	switch e.Kind {
 	case inbox.CallEvent:
-		return s.readCall(ctx, p, inbox.CallID(e.ID))
+		row, err := s.readCall(ctx, p, inbox.CallID(e.ID))
+		if err != nil {
+			return nil, "", err
+		}
+		return row, row.Conversation, nil
 	case inbox.QuestionEvent:
-		return s.readQuestion(ctx, p, inbox.QuestionID(e.ID))
+		row, err := s.readQuestion(ctx, p, inbox.QuestionID(e.ID))
+		if err != nil {
+			return nil, "", err
+		}
+		return row, row.Conversation, nil
 	}
-	return nil, fmt.Errorf("event %d is of the unknown kind %q", e.Seq, e.Kind)
+	return nil, "", fmt.Errorf("event %d is of the unknown kind %q", e.Seq, e.Kind)
 }
 
 // A stream writes one event stream. The first error sticks: the reader is gone.

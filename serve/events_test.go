@@ -124,8 +124,8 @@ func TestEventStreamsAreBounded(t *testing.T) {
 	}
 	api := httptest.NewServer(serve.New(h, in, &serve.Options{
 		Streams: most,
-		Identify: func(r *http.Request) (inbox.Principal, error) {
-			return inbox.Principal{Issuer: "test", Subject: r.Header.Get("Authorization")}, nil
+		Identify: func(r *http.Request) (*serve.Session, error) {
+			return &serve.Session{Principal: inbox.Principal{Issuer: "test", Subject: r.Header.Get("Authorization")}}, nil
 		},
 	}).Handler())
 	t.Cleanup(func() {

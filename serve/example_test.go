@@ -23,12 +23,12 @@ func Example() {
 	defer h.Close()
 	server := serve.New(h, in, &serve.Options{
 		Hosts: []string{"app.example.com"},
-		Identify: func(r *http.Request) (inbox.Principal, error) {
+		Identify: func(r *http.Request) (*serve.Session, error) {
 			// The session check of the product; only what is verified goes in here.
 			if user := r.Header.Get("X-Verified-User"); user != "" {
-				return inbox.Principal{Issuer: "https://id.example.com", Subject: user}, nil
+				return &serve.Session{Principal: inbox.Principal{Issuer: "https://id.example.com", Subject: user}}, nil
 			}
-			return inbox.Principal{}, serve.ErrSignedOut
+			return nil, serve.ErrSignedOut
 		},
 	})
 

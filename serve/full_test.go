@@ -36,8 +36,10 @@ func TestStorageFull(t *testing.T) {
 	}
 	var log bytes.Buffer
 	api := serve.New(h, in, &serve.Options{
-		Identify: func(*http.Request) (inbox.Principal, error) { return serve.LocalPrincipal, nil },
-		Log:      slog.New(slog.NewTextHandler(&log, nil)),
+		Identify: func(*http.Request) (*serve.Session, error) {
+			return &serve.Session{Principal: serve.LocalPrincipal}, nil
+		},
+		Log: slog.New(slog.NewTextHandler(&log, nil)),
 	}).Handler()
 	w := httptest.NewRecorder()
 	api.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://localhost/v1/calls/x/stop", http.NoBody))

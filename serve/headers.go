@@ -26,7 +26,13 @@ func (s *Server) secured(next http.Handler) http.Handler {
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, errCrossOrigin)
 	}))
-	inner := guard.Handler(next)
+	for _, origin := range s.origins {
+		// identifyAs takes nothing but an embed token from these.
+		if err := guard.AddTrustedOrigin(origin); err != nil {
+			panic("serve: " + err.Error()) // readOrigin has looked at it
+		}
+	}
+	inner := s.share(guard.Handler(next))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", web.CSP)

@@ -16,6 +16,7 @@ import (
 var (
 	errCrossOrigin = errors.New("request of another site")
 	errWrongHost   = errors.New("this host is not known by that name")
+	errScope       = errors.New("the session does not have the scope of the route")
 	errMethod      = errors.New("the path does not have this method")
 )
 
@@ -43,6 +44,9 @@ var problems = []problem{
 	{ErrTokenUsed, http.StatusUnauthorized, "token_used", "This address was used already."},
 	{ErrSignedOut, http.StatusUnauthorized, "signed_out", "You are not signed in."},
 	{errCrossOrigin, http.StatusForbidden, "cross_origin", "Another site sent this request."},
+	{errScope, http.StatusForbidden, "scope", "This session may not do that."},
+	{errAPIKey, http.StatusUnauthorized, "api_key", "This needs an API key of this host."},
+	{errNamespace, http.StatusForbidden, "namespace", "This API key does not own that issuer or tenant."},
 	{errWrongHost, http.StatusMisdirectedRequest, "wrong_host", "This host is not known by that name."},
 	{errMethod, http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take that method."},
 	{inbox.ErrNotFound, http.StatusNotFound, "not_found", "There is nothing at this address."},

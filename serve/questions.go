@@ -14,9 +14,6 @@ import (
 	"github.com/parley-mcp/parley/link"
 )
 
-// signedInPage is how sure this surface is of the person.
-const signedInPage = "signed-in page"
-
 func questionID(r *asker) inbox.QuestionID { return inbox.QuestionID(r.PathValue("id")) }
 
 // readQuestion reads a question with the call around it and draws it.
@@ -115,7 +112,7 @@ func (s *Server) answer(w http.ResponseWriter, r *asker) error {
 	default:
 		return &badRequest{why: "via must be chat, inbox, terminal or api"}
 	}
-	a := inbox.Answer{Action: in.Action, Via: in.Via, Assurance: signedInPage, Key: r.Header.Get("Idempotency-Key")}
+	a := inbox.Answer{Action: in.Action, Via: in.Via, Assurance: r.assurance(), Key: r.Header.Get("Idempotency-Key")}
 	if in.Action == inbox.Accept {
 		if in.Input != nil && in.Content != nil {
 			return &badRequest{why: "give input (what was typed) or content (JSON), not both"}
@@ -179,7 +176,7 @@ func (s *Server) open(w http.ResponseWriter, r *asker) error {
 
 // questions lists the newest questions, or those that are open.
 func (s *Server) questions(w http.ResponseWriter, r *asker) error {
-	query := inbox.QuestionFilter{}
+	query := inbox.QuestionFilter{Conversation: r.Conversation}
 	switch state := r.URL.Query().Get("state"); state {
 	case "":
 	case "open":

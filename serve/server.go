@@ -25,7 +25,11 @@ type Options struct {
 	// Local signs in the one person of this machine.
 	Local *Local
 	// Identify says who sends a request. Its error is answered 401, its text is not shown.
-	Identify func(*http.Request) (inbox.Principal, error)
+	Identify func(*http.Request) (*Session, error)
+	// APIKeys let back ends of products mint tokens for their pages, beside Local or
+	// Identify; Keys seal the tokens, and are the same on all machines.
+	APIKeys []*APIKey
+	Keys    *inbox.Keys
 	// Hosts are further names by which this host is reached, without ports.
 	// Loopback names always count.
 	Hosts []string
@@ -43,7 +47,9 @@ type Server struct {
 	host     *host.Host
 	inbox    *inbox.Inbox
 	local    *Local
-	identify func(*http.Request) (inbox.Principal, error)
+	identify func(*http.Request) (*Session, error)
+	embed    *embedder
+	origins  []string // of pages elsewhere that may use the API with a token
 	hosts    []string
 	log      *slog.Logger
 	version  string
@@ -67,6 +73,13 @@ func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
 	if s.local != nil {
 		s.identify = s.local.Identify
 	}
+	if len(opts.APIKeys) > 0 {
+		if opts.Keys == nil {
+			panic("serve: Options.APIKeys need Options.Keys")
+		}
+		s.embed = newEmbedder(in, opts.Keys, opts.APIKeys)
+		s.origins = s.embed.origins()
+	}
 	for _, name := range opts.Hosts {
 		s.hosts = append(s.hosts, strings.ToLower(name))
 	}
@@ -80,12 +93,6 @@ func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
 // token in the fragment, which browsers do not send to any server.
 func Address(base, token string) string { return base + "/#token=" + token }
 
-// An asker is a request whose sender is known.
-type asker struct {
-	*http.Request
-	principal inbox.Principal
-}
-
 // Handler returns the routes: the page, its assets, and the API under /v1.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -95,31 +102,16 @@ func (s *Server) Handler() http.Handler {
 		method, path, _ := strings.Cut(pattern, " ")
 		methods[path] = append(methods[path], method)
 	}
-	for pattern, route := range map[string]func(http.ResponseWriter, *asker) error{
-		"GET /v1/session":                   s.session,
-		"GET /v1/servers":                   s.servers,
-		"GET /v1/servers/{id}/tools":        s.tools,
-		"GET /v1/conversations":             s.conversations,
-		"GET /v1/conversations/{id}":        s.conversation,
-		"POST /v1/calls":                    s.compose,
-		"GET /v1/calls/{id}":                s.call,
-		"POST /v1/calls/{id}/stop":          s.stop,
-		"POST /v1/calls/{id}/resolve":       s.resolve,
-		"POST /v1/calls/{id}/run-again":     s.runAgain,
-		"POST /v1/calls/{id}/decline-rest":  s.declineRest,
-		"GET /v1/questions":                 s.questions,
-		"GET /v1/questions/{id}":            s.question,
-		"POST /v1/questions/{id}/check":     s.check,
-		"POST /v1/questions/{id}/answer":    s.answer,
-		"POST /v1/questions/{id}/take-back": s.takeBack,
-		"POST /v1/questions/{id}/open":      s.open,
-		"GET /v1/events":                    s.events,
-	} {
-		handle(pattern, s.signedIn(route))
+	for _, route := range routes {
+		handle(route.pattern, s.serve(route))
 	}
 	if s.local != nil {
-		handle("POST /v1/sign-in/addresses", s.signedIn(s.freshAddress))
+		handle("POST /v1/sign-in/addresses", s.serve(route{"POST /v1/sign-in/addresses", "", ofNothing, (*Server).freshAddress}))
 		handle("POST /v1/sign-in", http.HandlerFunc(s.signIn))
+	}
+	if s.embed != nil {
+		handle("POST /v1/embed-tokens", http.HandlerFunc(s.mintToken))
+		handle("POST /v1/embed-tokens/revoke", http.HandlerFunc(s.revokeTokens))
 	}
 	for path, allowed := range methods {
 		mux.Handle(path, s.otherMethod(allowed))
@@ -144,27 +136,12 @@ func (s *Server) otherMethod(allowed []string) http.Handler {
 	})
 }
 
-// signedIn finds out who is asking, and turns the handler's error into a problem.
-func (s *Server) signedIn(handle func(http.ResponseWriter, *asker) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p, err := s.identify(r)
-		if err != nil {
-			s.fail(w, r, fmt.Errorf("%w: %w", ErrSignedOut, err))
-			return
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		if err := handle(w, &asker{Request: r, principal: p}); err != nil {
-			s.fail(w, r, err)
-		}
-	})
-}
-
 // page answers with the shell of the page. Without a session the status is 401, but
 // the shell is there: after a reload only the page's script can read the bearer from
 // its own storage.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if _, err := s.identify(r); err != nil {
+	if _, err := s.identifyAs(r); err != nil {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="parley"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	}
@@ -202,10 +179,14 @@ func (s *Server) freshAddress(w http.ResponseWriter, _ *asker) error {
 func (s *Server) session(w http.ResponseWriter, r *asker) error {
 	return writeJSON(w, http.StatusOK, map[string]any{
 		"principal": principalRow(r.principal),
-		"name":      r.principal.Subject,
+		"name":      r.name(),
+		"scopes":    r.scopes(),
+		"operator":  r.Operator,
 		"product":   "Parley",
 		"version":   s.version,
 		"model":     false, // no model is connected: the person picks the tools
+		// What the session is bound to; empty: it sees all conversations.
+		"conversation": r.Conversation,
 	})
 }
 

@@ -166,15 +166,21 @@ func (l *Local) exchange(token string) (secret, error) {
 	return l.bearer, nil
 }
 
-// Identify returns [LocalPrincipal] for a request that carries the bearer.
-func (l *Local) Identify(r *http.Request) (inbox.Principal, error) {
+// Identify returns the session of [LocalPrincipal], who is an operator, for a request
+// that carries the bearer.
+func (l *Local) Identify(r *http.Request) (*Session, error) {
+	got, want := sha256.Sum256([]byte(bearer(r))), sha256.Sum256([]byte(l.bearer()))
+	if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		return nil, ErrSignedOut
+	}
+	return &Session{Principal: LocalPrincipal, Operator: true}, nil
+}
+
+// bearer is the token of the request (RFC 6750 2.1), or empty.
+func bearer(r *http.Request) string {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return inbox.Principal{}, ErrSignedOut
+		return ""
 	}
-	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(l.bearer()))
-	if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-		return inbox.Principal{}, ErrSignedOut
-	}
-	return LocalPrincipal, nil
+	return token
 }

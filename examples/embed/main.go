@@ -27,7 +27,7 @@ type backend struct {
 
 // open puts the parts together. dir is on a local disk and belongs to this process;
 // identify is the program's own sign-in.
-func open(dir string, servers []*host.Server, identify func(*http.Request) (inbox.Principal, error)) (*backend, error) {
+func open(dir string, servers []*host.Server, identify func(*http.Request) (*serve.Session, error)) (*backend, error) {
 	keys, err := inbox.OpenKeys(filepath.Join(dir, "keys.json"))
 	if err != nil {
 		return nil, err
@@ -82,10 +82,10 @@ func serveUntilInterrupt(dir, addr string) error {
 
 // signedIn stands for the session check of the program. What it returns must be
 // verified: it decides whose questions a request sees and answers.
-func signedIn(r *http.Request) (inbox.Principal, error) {
+func signedIn(r *http.Request) (*serve.Session, error) {
 	user, password, ok := r.BasicAuth()
 	if !ok || user != "ada" || password != os.Getenv("ADA_PASSWORD") || password == "" {
-		return inbox.Principal{}, errors.New("no session")
+		return nil, errors.New("no session")
 	}
-	return inbox.Principal{Issuer: "https://id.example.com", Subject: user}, nil
+	return &serve.Session{Principal: inbox.Principal{Issuer: "https://id.example.com", Subject: user}}, nil
 }

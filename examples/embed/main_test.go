@@ -14,6 +14,7 @@ import (
 	"github.com/parley-mcp/parley/elicit"
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/serve"
 )
 
 var ada = inbox.Principal{Issuer: "test", Subject: "ada"}
@@ -35,11 +36,11 @@ func TestOverARestart(t *testing.T) {
 	server := httptest.NewServer(elicit.NewHTTPHandler(kit, nil))
 	defer server.Close()
 	servers := []*host.Server{{ID: "asker", URL: server.URL}}
-	identify := func(r *http.Request) (inbox.Principal, error) {
+	identify := func(r *http.Request) (*serve.Session, error) {
 		if r.Header.Get("X-User") != "ada" {
-			return inbox.Principal{}, errors.New("nobody")
+			return nil, errors.New("nobody")
 		}
-		return ada, nil
+		return &serve.Session{Principal: ada}, nil
 	}
 	dir := t.TempDir()
 

@@ -1,0 +1,128 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/parley-mcp/parley/inbox"
+)
+
+// A Scope is a group of routes that a session may use.
+type Scope string
+
+// The scopes. A session without any list has all of them.
+const (
+	ScopeRead   Scope = "read"   // conversations, calls, questions, events
+	ScopeAnswer Scope = "answer" // answers, approvals, and what a person decides on a call that runs
+	ScopeCall   Scope = "call"   // servers, their tools, and new calls
+)
+
+var allScopes = []Scope{ScopeRead, ScopeAnswer, ScopeCall}
+
+// A Session is who sends a request, and what it may do. It is the answer of
+// Options.Identify, and made anew for each request.
+type Session struct {
+	// Principal is the verified person. Every row that is read or written is theirs.
+	Principal inbox.Principal
+	// Name is what the page calls the person. Default: the subject.
+	Name string
+	// Groups are the verified groups of the person. Approvals can be assigned to one.
+	Groups []string
+	// Operator lets the person do what whoever runs the service does: /v1/ops.
+	Operator bool
+	// Conversation, if set, is all that the session sees: rows of others are not there.
+	Conversation string
+	// Scopes are what the session may do. Nil: everything; empty: nothing.
+	Scopes []Scope
+	// Assurance says how sure the session is of the person. It is stored with each
+	// answer. Default: "signed-in page".
+	Assurance string
+}
+
+// signedInPage is how sure a page is of a person who signed in to it.
+const signedInPage = "signed-in page"
+
+// may reports whether the session has the scope.
+func (s *Session) may(scope Scope) bool {
+	return scope == "" || s.Scopes == nil || slices.Contains(s.Scopes, scope)
+}
+
+func (s *Session) name() string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.Principal.Subject
+}
+
+func (s *Session) assurance() string {
+	if s.Assurance != "" {
+		return s.Assurance
+	}
+	return signedInPage
+}
+
+// scopes lists what the session may do.
+func (s *Session) scopes() []Scope {
+	if s.Scopes == nil {
+		return allScopes
+	}
+	return s.Scopes
+}
+
+// A subject of a route is the kind of row that {id} in its path names.
+type subject int
+
+const (
+	ofNothing      subject = iota + 1 // the path names no row of a person
+	ofConversation                    // the id is a conversation
+	ofCall                            // the id is a call
+	ofQuestion                        // the id is a question
+	ofPerson                          // rows of all conversations: no bound session sees them
+)
+
+// inSight refuses rows of another conversation to a session that is bound to one.
+// They get the same answer as rows that are not there.
+func (s *Server) inSight(ctx context.Context, of subject, session *Session, id string) error {
+	if session.Conversation == "" || of == ofNothing {
+		return nil
+	}
+	conversation := ""
+	switch of {
+	case ofConversation:
+		conversation = id
+	case ofCall:
+		c, err := s.inbox.Call(ctx, session.Principal, inbox.CallID(id))
+		if err != nil {
+			return err
+		}
+		conversation = c.Conversation
+	case ofQuestion:
+		q, err := s.inbox.Question(ctx, session.Principal, inbox.QuestionID(id))
+		if err != nil {
+			return err
+		}
+		conversation = q.Conversation
+	}
+	if conversation != session.Conversation {
+		return inbox.ErrNotFound
+	}
+	return nil
+}
+
+// identifyAs asks the ways to sign in, one after the other.
+func (s *Server) identifyAs(r *http.Request) (*Session, error) {
+	if s.embed != nil && isEmbedToken(bearer(r)) {
+		return s.embed.identify(r)
+	}
+	if s.crossOrigin(r) {
+		// Pages of products are trusted with the tokens that they were given, and
+		// with nothing that a browser adds by itself.
+		return nil, ErrSignedOut
+	}
+	session, err := s.identify(r)
+	if err == nil && session == nil {
+		err = ErrSignedOut
+	}
+	return session, err
+}
