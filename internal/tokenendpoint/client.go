@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/parley-mcp/parley/internal/egress"
 )
 
 // Auth is how a client says who it is, by its name in RFC 8414
@@ -293,7 +295,7 @@ func readBody(response *http.Response) ([]byte, error) {
 	var text bytes.Buffer
 	_, err := text.ReadFrom(from)
 	switch {
-	case text.Len() > MaxResponse || body.N <= 0:
+	case text.Len() > MaxResponse || body.N <= 0 || errors.Is(err, egress.ErrTooLarge):
 		return nil, errTooLarge
 	case errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader):
 		return nil, errEncoding

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/parley-mcp/parley/internal/egress"
 )
 
 // A Class says what a failed request means to whoever holds the grant.
@@ -140,13 +142,6 @@ func cleanCode(code string) string {
 	return code
 }
 
-// A Refusal is an error of the HTTP client's own that may be shown: the guard of
-// package egress has them.
-type refusal interface {
-	error
-	Refusal() bool
-}
-
 var (
 	errBroken   = errors.New("the connection broke or what came is not HTTP")
 	errTimeout  = fmt.Errorf("the time is up: %w", context.DeadlineExceeded)
@@ -157,7 +152,7 @@ var (
 // safeCause is what of err can be shown. Errors of net/http quote what the
 // server sent, and *url.Error quotes the address.
 func safeCause(ctx context.Context, err error) error {
-	if r, ok := errors.AsType[refusal](err); ok {
+	if r, ok := errors.AsType[*egress.AddressError](err); ok {
 		return r
 	}
 	if ctx.Err() != nil {
