@@ -35,7 +35,7 @@ func (in *Inbox) Answer(ctx context.Context, p Principal, id QuestionID, a Answe
 	}
 	var q *questionRecord
 	var refused error // committed beside it: the expiry that refuses the answer
-	err := in.update(ctx, p.Key(), func(w *work) error {
+	err := in.update(withAhead(ctx, Ahead{Question: id, Call: true, Questions: true}), p.Key(), func(w *work) error {
 		refused = nil
 		key, before, err := w.remembered("answer", a.Key, string(id), string(a.Action), string(a.Content))
 		if err != nil {

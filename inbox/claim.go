@@ -61,7 +61,7 @@ func (in *Inbox) Claim(ctx context.Context, p Principal, id CallID) (*Claim, *Ca
 func (in *Inbox) claim(ctx context.Context, key string, id CallID) (*Claim, *Call, error) {
 	var c *callRecord
 	var expired error
-	err := in.update(ctx, key, func(w *work) (err error) {
+	err := in.update(withAhead(ctx, Ahead{Of: id, Call: true}), key, func(w *work) (err error) {
 		expired = nil
 		if c, err = w.call(id); err != nil {
 			return err
@@ -91,10 +91,12 @@ func (in *Inbox) claim(ctx context.Context, key string, id CallID) (*Claim, *Cal
 }
 
 // with runs f in a write transaction on the claimed call and extends the lease
-// if the claim still has one afterwards.
+// if the claim still has one afterwards. The context may say what f reads ([Ahead]).
 func (in *Inbox) with(ctx context.Context, claim *Claim, op string, states []CallState, f func(*work, *callRecord) error) (*Call, error) {
 	var c *callRecord
-	err := in.update(ctx, claim.Principal.Key(), func(w *work) (err error) {
+	ahead := AheadOf(ctx)
+	ahead.Of, ahead.Call = claim.Call, true
+	err := in.update(withAhead(ctx, ahead), claim.Principal.Key(), func(w *work) (err error) {
 		if c, err = w.claimed(claim); err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Question, error) {
 	var q *questionRecord
 	var refused error
-	_, err := in.with(ctx, claim, "hold", onlySent, func(w *work, c *callRecord) (err error) {
+	_, err := in.with(withAhead(ctx, newQuestions), claim, "hold", onlySent, func(w *work, c *callRecord) (err error) {
 		refused = nil
 		if c.Era == Modern {
 			return fmt.Errorf("%w: a modern server asks with a result", ErrInvalid)
@@ -77,7 +77,7 @@ func (in *Inbox) AwaitAnswer(ctx context.Context, claim *Claim, id QuestionID) (
 	var q *questionRecord
 	key := claim.Principal.Key()
 	err := in.await(ctx, key, func() (closed bool, err error) {
-		err = in.view(ctx, key, func(w *work) error {
+		err = in.view(withAhead(ctx, Ahead{Question: id, Of: claim.Call, Call: true}), key, func(w *work) error {
 			if _, err := w.claimed(claim); err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ func (in *Inbox) AwaitAnswer(ctx context.Context, claim *Claim, id QuestionID) (
 func (in *Inbox) AwaitStop(ctx context.Context, claim *Claim) error {
 	key := claim.Principal.Key()
 	return in.await(ctx, key, func() (wanted bool, err error) {
-		err = in.view(ctx, key, func(w *work) error {
+		err = in.view(withAhead(ctx, Ahead{Of: claim.Call, Call: true}), key, func(w *work) error {
 			c, err := w.claimed(claim)
 			if err == nil {
 				wanted = c.StopWanted
@@ -130,7 +130,7 @@ func (w *work) heldQuestion(claim *Claim, id QuestionID) (*questionRecord, error
 // ErrClosed that the question was withdrawn and nothing is delivered.
 func (in *Inbox) Deliver(ctx context.Context, claim *Claim, id QuestionID) (*Answer, error) {
 	var q *questionRecord
-	_, err := in.with(ctx, claim, "deliver", onlySent, func(w *work, c *callRecord) (err error) {
+	_, err := in.with(withAhead(ctx, Ahead{Question: id, Questions: true}), claim, "deliver", onlySent, func(w *work, c *callRecord) (err error) {
 		if c.StopWanted {
 			return ErrStopped
 		}
@@ -164,7 +164,7 @@ func (in *Inbox) Deliver(ctx context.Context, claim *Claim, id QuestionID) (*Ans
 
 // Delivered records that the answer was written.
 func (in *Inbox) Delivered(ctx context.Context, claim *Claim, id QuestionID) error {
-	_, err := in.with(ctx, claim, "delivered", onlySent, func(w *work, c *callRecord) error {
+	_, err := in.with(withAhead(ctx, Ahead{Question: id}), claim, "delivered", onlySent, func(w *work, c *callRecord) error {
 		q, err := w.heldQuestion(claim, id)
 		if err != nil {
 			return err
@@ -188,7 +188,7 @@ func (in *Inbox) Withdraw(ctx context.Context, claim *Claim, id QuestionID, note
 	if err := checkText("note", note); err != nil {
 		return err
 	}
-	_, err := in.with(ctx, claim, "withdraw", onlySent, func(w *work, c *callRecord) error {
+	_, err := in.with(withAhead(ctx, Ahead{Question: id, Questions: true}), claim, "withdraw", onlySent, func(w *work, c *callRecord) error {
 		q, err := w.heldQuestion(claim, id)
 		if err != nil {
 			return err

@@ -21,10 +21,16 @@ type Asked struct {
 //   - stopped: they had stopped it meanwhile, so nothing more will be sent;
 //   - failed: with too_many_rounds, too_many_questions, too_large or keeps_asking.
 func (in *Inbox) Park(ctx context.Context, claim *Claim, asked Asked) (*Call, error) {
-	return in.with(ctx, claim, "park", onlySent, func(w *work, c *callRecord) error {
+	return in.with(withAhead(ctx, newQuestions), claim, "park", onlySent, func(w *work, c *callRecord) error {
 		return w.park(c, asked)
 	})
 }
+
+// newQuestions is what is read when a server asks.
+var newQuestions = Ahead{Questions: true, Recent: rateTime}
+
+// rateTime is the time that Options.QuestionsPerMinute is about.
+const rateTime = time.Minute
 
 func (w *work) park(c *callRecord, asked Asked) error {
 	if len(asked.Questions) == 0 {
@@ -243,7 +249,7 @@ func earlierAnswer(questions []*questionRecord, q *questionRecord) json.RawMessa
 // overLimit says whether n more questions of the call's server are too many
 // for this person.
 func (w *work) overLimit(c *callRecord, n int) (*LimitError, error) {
-	open, recent, err := w.tx.CountQuestions(c.Server, w.now.Add(-time.Minute))
+	open, recent, err := w.tx.CountQuestions(c.Server, w.now.Add(-rateTime))
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +268,7 @@ func (w *work) overLimit(c *callRecord, n int) (*LimitError, error) {
 // answers and refusals have no content. It is empty if nothing was asked.
 func (in *Inbox) Answers(ctx context.Context, claim *Claim) (map[string]json.RawMessage, error) {
 	answers := map[string]json.RawMessage{}
-	err := in.view(ctx, claim.Principal.Key(), func(w *work) error {
+	err := in.view(withAhead(ctx, Ahead{Of: claim.Call, Call: true, Questions: true}), claim.Principal.Key(), func(w *work) error {
 		clear(answers)
 		c, err := w.claimed(claim)
 		if err != nil {

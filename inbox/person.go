@@ -167,7 +167,7 @@ func (w *work) remember(m memory, result string) error {
 // Call returns one of the person's calls.
 func (in *Inbox) Call(ctx context.Context, p Principal, id CallID) (*Call, error) {
 	var c *callRecord
-	err := in.view(ctx, p.Key(), func(w *work) (err error) {
+	err := in.view(withAhead(ctx, Ahead{Of: id, Call: true}), p.Key(), func(w *work) (err error) {
 		c, err = w.call(id)
 		return err
 	})
@@ -180,7 +180,7 @@ func (in *Inbox) Call(ctx context.Context, p Principal, id CallID) (*Call, error
 // Question returns one of the person's questions.
 func (in *Inbox) Question(ctx context.Context, p Principal, id QuestionID) (*Question, error) {
 	var q *questionRecord
-	err := in.view(ctx, p.Key(), func(w *work) (err error) {
+	err := in.view(withAhead(ctx, Ahead{Question: id}), p.Key(), func(w *work) (err error) {
 		q, err = w.question(id)
 		return err
 	})
@@ -248,6 +248,9 @@ type QuestionFilter struct {
 // Questions lists the person's questions, newest first, in pages like [Inbox.Calls].
 func (in *Inbox) Questions(ctx context.Context, p Principal, f QuestionFilter) ([]*Question, error) {
 	list := []*Question{}
+	if f.Call != "" {
+		ctx = withAhead(ctx, Ahead{Of: f.Call, Questions: true})
+	}
 	err := in.view(ctx, p.Key(), func(w *work) error {
 		list = list[:0]
 		rows, err := w.tx.Questions(QuestionQuery{

@@ -20,14 +20,15 @@ type work struct {
 
 	calls     map[CallID]*callRecord
 	questions map[QuestionID]*questionRecord
-	touched   []any // *callRecord or *questionRecord, in the order of their first change
+	stored    map[CallID][]*questionRecord // those that the store has of a call, once they were read
+	touched   []any                        // *callRecord or *questionRecord, in the order of their first change
 	hints     []Hint
 }
 
 func (in *Inbox) work(tx Tx, key string, p Principal) *work {
 	return &work{
 		in: in, tx: tx, key: key, principal: p, now: tx.Now(),
-		calls: map[CallID]*callRecord{}, questions: map[QuestionID]*questionRecord{},
+		calls: map[CallID]*callRecord{}, questions: map[QuestionID]*questionRecord{}, stored: map[CallID][]*questionRecord{},
 	}
 }
 
@@ -180,18 +181,22 @@ func (w *work) adopt(row *QuestionRow) (*questionRecord, error) {
 // asked returns all questions of a call, oldest first, with the changes of
 // this transaction.
 func (w *work) asked(id CallID) ([]*questionRecord, error) {
-	rows, err := w.tx.Questions(QuestionQuery{Call: id})
-	if err != nil {
-		return nil, err
-	}
-	list := make([]*questionRecord, 0, len(rows))
-	for _, row := range slices.Backward(rows) {
-		q, err := w.adopt(row)
+	stored, known := w.stored[id]
+	if !known {
+		rows, err := w.tx.Questions(QuestionQuery{Call: id})
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, q)
+		for _, row := range slices.Backward(rows) {
+			q, err := w.adopt(row)
+			if err != nil {
+				return nil, err
+			}
+			stored = append(stored, q)
+		}
+		w.stored[id] = stored
 	}
+	list := slices.Clone(stored)
 	for _, record := range w.touched { // those added in this transaction
 		if q, ok := record.(*questionRecord); ok && q.Call == id && q.Seq == 0 {
 			list = append(list, q)

@@ -28,6 +28,7 @@ const (
 var (
 	errReadOnly = errors.New("pgstore: writing in a view")
 	errVanished = errors.New("pgstore: the principal's row was removed again")
+	errMissed   = errors.New("pgstore: a view reads more than it was said to")
 	errAborted  = errors.New("pgstore: the transaction was rolled back, since a statement in it failed")
 )
 
@@ -131,14 +132,23 @@ func (s *Store) transaction(ctx context.Context, write bool, principal string, f
 	defer func() {
 		lost = err != nil && !committing && conn.Conn().IsClosed() && ctx.Err() == nil
 	}()
-	t, err := s.begin(ctx, conn.Conn(), write, principal)
-	if t != nil {
-		defer t.rollback() // also when f panics; does nothing after the end
-	}
+	t, err := s.begin(ctx, conn.Conn(), write, principal, inbox.AheadOf(ctx))
+	defer func() {
+		if t != nil {
+			t.rollback() // also when f panics; does nothing after the end
+		}
+	}()
 	if err != nil {
 		return false, err
 	}
-	if err := f(t); err != nil {
+	err = f(t)
+	if t.missed { // whatever f made of it
+		if t, err = s.begin(ctx, conn.Conn(), write, principal, inbox.Ahead{}); err != nil {
+			return false, err
+		}
+		err = f(t)
+	}
+	if err != nil {
 		return false, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -158,40 +168,53 @@ const (
 
 // settle makes a session do what the package promises, whatever its database
 // is set to: a commit that is reported is on disk.
-const settle = `SELECT set_config('idle_in_transaction_session_timeout', $1, true),
+const settle = `set_config('idle_in_transaction_session_timeout', $2, true),
 	CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', true) END`
 
-// begin opens the transaction, takes the principal's row and reads the time,
-// in one round trip; the row is made if an update finds none.
-func (s *Store) begin(ctx context.Context, conn *pgx.Conn, write bool, principal string) (*tx, error) {
+// clockTime is the time at this moment; arg is [Store.clock].
+func clockTime(arg string) string { return `coalesce(` + arg + `::timestamptz, clock_timestamp())` }
+
+// begin opens the transaction, takes the principal's row, reads the time and
+// what the transaction is said to read, in one round trip. The row is made if
+// an update finds none. A view of which the reads are known is over with it.
+func (s *Store) begin(ctx context.Context, conn *pgx.Conn, write bool, principal string, want inbox.Ahead) (*tx, error) {
 	t := &tx{store: s, ctx: ctx, conn: conn, write: write, open: true, pending: &pgx.Batch{}}
 	begin, lock := beginRead, ``
 	if write {
 		begin, lock = beginWrite, ` FOR UPDATE`
 	}
 	find := `SELECT id, last_event FROM ` + s.tables.principals + ` WHERE key = $1` + lock
+	// A statement of its own: what waits for the row is older than the row's last change.
+	clock := func(batch *pgx.Batch) {
+		idle := strconv.FormatInt(idleTime.Milliseconds(), 10)
+		batch.Queue(`SELECT `+clockTime(`$1`)+`, `+settle, s.clock(), idle).QueryRow(func(row pgx.Row) error {
+			return row.Scan(column{&t.now}, nil, nil)
+		})
+	}
 	if !storable(principal) {
 		principal = "" // nobody's
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(begin)
-	batch.Queue(settle, strconv.FormatInt(idleTime.Milliseconds(), 10))
 	found := false
 	batch.Queue(find, principal).Query(func(rows pgx.Rows) error {
-		for rows.Next() {
+		return each(rows, func() error {
 			found = true
-			if err := rows.Scan(&t.principal, &t.last); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
+			return rows.Scan(&t.principal, &t.last)
+		})
 	})
-	// A statement of its own: what waits for the row is older than the row's last change.
-	batch.Queue(`SELECT clock_timestamp()`).QueryRow(func(row pgx.Row) error { return row.Scan(column{&t.now}) })
+	clock(batch)
+	t.fetch(batch, principal, want)
+	whole := !write && want != inbox.Ahead{}
+	if whole {
+		batch.Queue(`COMMIT`)
+	}
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 		return t, err
 	}
+	t.open = !whole
 	if write && !found {
+		t.ahead = ahead{} // another may have made the row meanwhile, and more
 		batch := &pgx.Batch{}
 		batch.Queue(`INSERT INTO `+s.tables.principals+` (key) VALUES ($1) ON CONFLICT DO NOTHING`, principal)
 		batch.Queue(find, principal).QueryRow(func(row pgx.Row) error {
@@ -201,13 +224,10 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, write bool, principal
 			}
 			return err
 		})
-		batch.Queue(`SELECT clock_timestamp()`).QueryRow(func(row pgx.Row) error { return row.Scan(column{&t.now}) })
+		clock(batch)
 		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 			return t, err
 		}
-	}
-	if s.now != nil {
-		t.now = s.now().UTC().Truncate(time.Microsecond)
 	}
 	return t, nil
 }
@@ -217,8 +237,7 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, write bool, principal
 func (t *tx) commit() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), endTime)
 	defer cancel()
-	batch := t.pending
-	t.pending = &pgx.Batch{}
+	batch := t.take()
 	writes := batch.Len()
 	batch.Queue(`COMMIT`)
 	results := t.conn.SendBatch(ctx, batch)

@@ -27,7 +27,11 @@ type tx struct {
 	principal int64 // 0: no row
 	last      int64 // event
 
-	pending *pgx.Batch // writes that were not sent yet
+	ahead  ahead
+	missed bool // a view that is over was asked for more than it has
+
+	pending  *pgx.Batch // writes that were not sent yet
+	appended []inbox.Event
 }
 
 // maxPending bounds the writes that are collected.
@@ -57,12 +61,42 @@ func (t *tx) exec(query string, args ...any) error {
 		return err
 	}
 	t.pending.Queue(query, args...)
-	if t.pending.Len() < maxPending {
+	return t.bound()
+}
+
+// bound sends what is pending if it is too much to keep.
+func (t *tx) bound() error {
+	if t.pending.Len()+len(t.appended) < maxPending {
 		return nil
 	}
+	return t.conn.SendBatch(t.ctx, t.take()).Close()
+}
+
+// take returns what is pending, as one batch to send.
+func (t *tx) take() *pgx.Batch {
+	t.queueEvents()
 	batch := t.pending
 	t.pending = &pgx.Batch{}
-	return t.conn.SendBatch(t.ctx, batch).Close()
+	return batch
+}
+
+// queueEvents puts the events that were appended behind what is pending, as
+// one statement for all.
+func (t *tx) queueEvents() {
+	if len(t.appended) == 0 {
+		return
+	}
+	seqs := make([]int64, len(t.appended))
+	kinds := make([]string, len(t.appended))
+	ids := make([]string, len(t.appended))
+	for i, e := range t.appended {
+		seqs[i], kinds[i], ids[i] = e.Seq, string(e.Kind), e.ID
+	}
+	t.appended = nil
+	t.pending.Queue(`WITH added AS (INSERT INTO `+t.store.tables.events+` (principal, seq, kind, id)
+			SELECT $1, e.seq, e.kind, e.id FROM unnest($2::bigint[], $3::text[], $4::text[]) AS e (seq, kind, id))
+		UPDATE `+t.store.tables.principals+` SET last_event = $5 WHERE id = $1`,
+		t.principal, seqs, kinds, ids, t.last)
 }
 
 // rows sends what is pending and the query, and runs scan on every row of its answer.
@@ -70,15 +104,13 @@ func (t *tx) rows(query string, args []any, scan func(pgx.Rows) error) error {
 	if err := t.ctx.Err(); err != nil {
 		return err
 	}
-	batch := t.pending
-	t.pending = &pgx.Batch{}
+	if !t.open {
+		t.missed = true
+		return errMissed
+	}
+	batch := t.take()
 	batch.Queue(query, args...).Query(func(rows pgx.Rows) error {
-		for rows.Next() {
-			if err := scan(rows); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
+		return each(rows, func() error { return scan(rows) })
 	})
 	return t.conn.SendBatch(t.ctx, batch).Close()
 }
@@ -140,6 +172,9 @@ func (t *tx) Call(id inbox.CallID) (*inbox.CallRow, error) {
 	if !storable(string(id)) {
 		return nil, inbox.ErrNotFound
 	}
+	if row := t.ahead.takeCall(id); row != nil {
+		return row, t.ctx.Err()
+	}
 	row := &inbox.CallRow{}
 	err := t.row(`SELECT `+callColumns+` FROM `+t.store.tables.calls+` WHERE id = $1 AND principal = $2`,
 		[]any{string(id), t.principal}, scanCall(row)...)
@@ -153,6 +188,7 @@ func (t *tx) PutCall(row *inbox.CallRow) error {
 	if err := texts(string(row.ID), row.Conversation, row.Server, string(row.State), row.Owner); err != nil {
 		return err
 	}
+	t.ahead = ahead{}
 	return t.exec(`INSERT INTO `+t.store.tables.calls+` AS old (principal, `+callColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 		ON CONFLICT (id) DO UPDATE SET
@@ -202,6 +238,9 @@ func (t *tx) Question(id inbox.QuestionID) (*inbox.QuestionRow, error) {
 	if !storable(string(id)) {
 		return nil, inbox.ErrNotFound
 	}
+	if row := t.ahead.takeQuestion(id); row != nil {
+		return row, t.ctx.Err()
+	}
 	row := &inbox.QuestionRow{}
 	err := t.row(`SELECT `+questionColumns+` FROM `+t.store.tables.questions+` WHERE id = $1 AND principal = $2`,
 		[]any{string(id), t.principal}, scanQuestion(row)...)
@@ -215,6 +254,7 @@ func (t *tx) PutQuestion(row *inbox.QuestionRow) error {
 	if err := texts(string(row.ID), string(row.Call), row.Conversation, row.Server, string(row.State)); err != nil {
 		return err
 	}
+	t.ahead = ahead{}
 	return t.exec(`INSERT INTO `+t.store.tables.questions+` AS old (principal, `+questionColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 		ON CONFLICT (id) DO UPDATE SET
@@ -227,6 +267,9 @@ func (t *tx) PutQuestion(row *inbox.QuestionRow) error {
 }
 
 func (t *tx) Questions(q inbox.QuestionQuery) ([]*inbox.QuestionRow, error) {
+	if list, ok := t.ahead.takeQuestions(q); ok {
+		return list, t.ctx.Err()
+	}
 	f := &filter{}
 	f.add(`principal = ?`, t.principal)
 	f.text(`call`, string(q.Call))
@@ -249,6 +292,9 @@ func (t *tx) Questions(q inbox.QuestionQuery) ([]*inbox.QuestionRow, error) {
 func (t *tx) CountQuestions(server string, since time.Time) (open, recent int, err error) {
 	if !storable(server) {
 		return 0, 0, t.ctx.Err()
+	}
+	if open, recent, ok := t.ahead.takeCounts(server, since); ok {
+		return open, recent, t.ctx.Err()
 	}
 	of := ` FROM ` + t.store.tables.questions + ` WHERE principal = $1 AND left(server, 64) = left($2, 64) AND server = $2 AND `
 	err = t.row(`SELECT (SELECT count(*)`+of+`state IN ('open', 'opened')), (SELECT count(*)`+of+`created >= $3)`,
@@ -280,15 +326,15 @@ func (t *tx) Append(kind inbox.EventKind, id string) (int64, error) {
 	if err := texts(string(kind), id); err != nil {
 		return 0, err
 	}
-	if err := t.exec(`UPDATE `+t.store.tables.principals+` SET last_event = $1 WHERE id = $2`, t.last+1, t.principal); err != nil {
-		return 0, err
+	if !t.write {
+		return 0, errReadOnly
 	}
-	if err := t.exec(`INSERT INTO `+t.store.tables.events+` (principal, seq, kind, id) VALUES ($1, $2, $3, $4)`,
-		t.principal, t.last+1, string(kind), id); err != nil {
+	if err := t.ctx.Err(); err != nil {
 		return 0, err
 	}
 	t.last++
-	return t.last, nil
+	t.appended = append(t.appended, inbox.Event{Seq: t.last, Kind: kind, ID: id})
+	return t.last, t.bound()
 }
 
 func (t *tx) Events(after int64, limit int) ([]inbox.Event, error) {
@@ -310,10 +356,13 @@ func (t *tx) EventBounds() (first, last int64, err error) {
 }
 
 func (t *tx) TrimEvents(first int64) error {
+	t.queueEvents()
 	return t.exec(`DELETE FROM `+t.store.tables.events+` WHERE principal = $1 AND seq < $2`, t.principal, first)
 }
 
 func (t *tx) Erase() error {
+	t.ahead = ahead{}
+	t.queueEvents()
 	tables := t.store.tables
 	for _, table := range []string{tables.events, tables.keys, tables.questions, tables.calls} {
 		if err := t.exec(`DELETE FROM `+table+` WHERE principal = $1`, t.principal); err != nil {
