@@ -3,6 +3,7 @@ package elicit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,16 +25,21 @@ import (
 // A panic of the handler becomes an error result with an id that is in the
 // log.
 func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Context, call *Call, in In) (Out, error)) {
+	typed, err := newTypedTool[In, Out](tool)
+	if err != nil {
+		panic(fmt.Sprintf("elicit: tool %q: %v", tool.Name, err))
+	}
 	inputs := argumentNames(reflect.TypeFor[In]())
-	mcp.AddTool(s.mcp, tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
-		var out, none Out
-		if err := exactArguments(req.Params.Arguments, &in); err != nil {
-			return nil, none, refuseWith(refuseInput, err.Error())
+	s.mcp.AddTool(typed.tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		in, err := typed.read(req.Params.Arguments)
+		if err != nil {
+			return errorResult(err)
 		}
 		r, refused := s.begin(ctx, toolIncoming(req, inputs))
 		if refused != nil {
-			return nil, none, refused
+			return nil, refused
 		}
+		var out Out
 		switch outcome := r.step(ctx, func(ctx context.Context, call *Call) (err error) {
 			out, err = handler(ctx, call, in)
 			return err
@@ -41,14 +47,13 @@ func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Co
 		case asks:
 			requests, state, meta, err := r.inputRequired(outcome)
 			if err != nil {
-				return nil, none, err
+				return errorResult(err)
 			}
-			return &mcp.CallToolResult{Meta: meta, Content: []mcp.Content{}, InputRequests: requests, RequestState: state}, none, nil
+			return &mcp.CallToolResult{Meta: meta, Content: []mcp.Content{}, InputRequests: requests, RequestState: state}, nil
 		case failed:
-			return nil, none, r.toolError(outcome.err)
+			return errorResult(r.toolError(outcome.err))
 		case final:
-			keepOutput(ctx, out)
-			return &mcp.CallToolResult{Content: outcome.content}, out, nil
+			return typed.result(out, outcome.content)
 		}
 		panic("elicit: unknown outcome") // step returns only these
 	})
@@ -217,4 +222,16 @@ func argumentNames(t reflect.Type) []string {
 		}
 	}
 	return names
+}
+
+// noCaching is a receiving middleware that keeps questions out of caches:
+// clients cache by URI, and would never send the answers.
+func noCaching(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, req)
+		if read, ok := result.(*mcp.ReadResourceResult); ok && read != nil && read.NeedsInput() {
+			read.TTLMs = 0
+		}
+		return result, err
+	}
 }

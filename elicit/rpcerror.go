@@ -13,7 +13,6 @@ type refusal string
 
 const (
 	refuseArguments  refusal = "arguments"
-	refuseInput      refusal = "input"
 	refuseAnswers    refusal = "answers"
 	refuseTooMuch    refusal = "too much"
 	refuseState      refusal = "state"
@@ -41,7 +40,6 @@ var refusals = map[refusal]struct {
 	reason, sentence string
 }{
 	refuseArguments: {jsonrpc.CodeInvalidParams, "", "arguments: {}"},
-	refuseInput:     {jsonrpc.CodeInvalidParams, "", "{}"},
 	refuseAnswers:   {jsonrpc.CodeInvalidParams, "", "inputResponses is not an object"},
 	refuseTooMuch:   {jsonrpc.CodeInvalidParams, "", "{}"},
 	// The one answer to every request state that does not fit: altered, of

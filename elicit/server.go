@@ -136,7 +136,7 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 		return nil, fmt.Errorf("elicit: %w", err)
 	}
 	server.AddSendingMiddleware(exactSchema)
-	server.AddReceivingMiddleware(mendResults)
+	server.AddReceivingMiddleware(noCaching)
 	if s.replay != nil { // around the mending: what is kept is what is sent
 		server.AddReceivingMiddleware(s.guardCalls, s.advertise)
 	}

@@ -3,8 +3,6 @@ package elicit
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -221,17 +219,4 @@ func (r *run) inputRequired(a asks) (mcp.InputRequestMap, string, mcp.Meta, erro
 		}
 	}
 	return requests, state, mcp.Meta{metaExpiresAt: shown.Format(time.RFC3339)}, nil
-}
-
-// exactArguments reads integers beyond 2^53 again from the bytes: the SDK
-// validates arguments as floats and hands the rounded values on.
-func exactArguments(raw json.RawMessage, in any) error {
-	var value any
-	if len(raw) == 0 || json.Unmarshal(raw, &value) != nil || !lossy(value) {
-		return nil //nolint:nilerr // the SDK has taken them, or says what is wrong
-	}
-	if err := json.Unmarshal(raw, in); err != nil {
-		return errors.New("arguments: a number is out of range")
-	}
-	return nil
 }
