@@ -130,7 +130,7 @@ func (e *embedder) identify(r *http.Request) (*Session, error) {
 		!slices.Contains(e.keys[i].Origins, origin) && !sameOrigin(r, origin) {
 		return nil, ErrSignedOut
 	}
-	gone, err := e.inbox.Revoked(r.Context(), t.principal(), t.ID, t.Issued)
+	gone, err := e.inbox.TokenRevoked(r.Context(), t.principal(), t.ID, t.Issued)
 	if err != nil {
 		return nil, fmt.Errorf("looking for a revoked token: %w", err)
 	}
@@ -256,7 +256,7 @@ func (e *embedder) revoke(w http.ResponseWriter, r *http.Request) error {
 	if !key.owns(p) {
 		return errNamespace
 	}
-	if err := e.inbox.Revoke(r.Context(), p, in.ID, EmbedLife); err != nil {
+	if err := e.inbox.RevokeToken(r.Context(), p, in.ID, EmbedLife); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

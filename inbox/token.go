@@ -14,10 +14,10 @@ const (
 	revokedAll   = "revoked tokens before"
 )
 
-// Revoke makes every machine refuse the person's token with this id, as [Inbox.Revoked]
+// RevokeToken makes every machine refuse the person's token with this id, as [Inbox.TokenRevoked]
 // tells, for the longest time that a token lives; an empty id means all that were
 // issued until now. The inbox knows no tokens: it keeps what surfaces ask it to keep.
-func (in *Inbox) Revoke(ctx context.Context, p Principal, id string, life time.Duration) error {
+func (in *Inbox) RevokeToken(ctx context.Context, p Principal, id string, life time.Duration) error {
 	if err := p.check(); err != nil {
 		return err
 	}
@@ -37,8 +37,8 @@ func (in *Inbox) Revoke(ctx context.Context, p Principal, id string, life time.D
 // outlives the memory of its end.
 const revokeSkew = 5 * time.Second
 
-// Revoked reports whether the person's token, issued at the time, was revoked.
-func (in *Inbox) Revoked(ctx context.Context, p Principal, id string, issued time.Time) (revoked bool, err error) {
+// TokenRevoked reports whether the person's token, issued at the time, was revoked.
+func (in *Inbox) TokenRevoked(ctx context.Context, p Principal, id string, issued time.Time) (revoked bool, err error) {
 	if err := p.check(); err != nil {
 		return false, err
 	}
