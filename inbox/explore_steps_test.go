@@ -397,6 +397,9 @@ func (e *explorer) held(p *point, claim *inbox.Claim, with func(string, func(*in
 	still := &inbox.Call{State: inbox.Sent}
 	if p.ghost.asked < e.scene.rounds {
 		for n, questions := range e.scene.asks {
+			if n > 0 && p.ghost.asked == 0 {
+				break // which of them comes first makes no difference
+			}
 			with(fmt.Sprint("asks ", n), func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
 				_, err := in.Hold(ctx, claim, questions[0])
 				if err == nil {
