@@ -1,6 +1,7 @@
 // Package tokenendpoint talks to the token and revocation endpoints of OAuth 2
-// authorization servers (RFC 6749, RFC 7009, RFC 8707). Package vault refreshes
-// with it, sign-in exchanges codes with it.
+// authorization servers (RFC 6749, RFC 7009, RFC 8707): it is the
+// [vault.Endpoint] that refreshes and revokes, and it exchanges codes for
+// sign-in.
 //
 // It differs from golang.org/x/oauth2 where that costs grants or secrets:
 //
@@ -15,15 +16,17 @@
 //     objects. Only a response without a usable access token is unreadable: a
 //     strange lifetime must not cost the refresh token beside it.
 //   - An error tells apart what matters to the owner of a grant that rotates: the
-//     request did not arrive, may have arrived, was refused, and why ([Class]).
-//   - No error repeats anything that the server sent, except a code of the RFC's
-//     characters that holds no part of the secrets of its request.
+//     request did not arrive, may have arrived, or was answered, and how
+//     ([vault.Class]).
+//   - No error repeats anything that the server sent, except a code of letters
+//     that holds no part of the secrets of its request.
 //
-// The address guard, the limits of the connection and of the head of a response
+// The address guard, and the limits of the connection and of a response's head,
 // are those of the HTTP client: package egress makes one. Connections should not
 // be kept alive: one that the server closes just then looks as if the request
 // may have arrived.
 //
-// Supported client authentication: none, client_secret_basic,
-// client_secret_post. Not supported: private_key_jwt, mutual TLS, DPoP.
+// Clients authenticate with none, client_secret_basic, client_secret_post or
+// private_key_jwt, by their names in RFC 8414. Mutual TLS and DPoP are not
+// supported.
 package tokenendpoint
