@@ -32,6 +32,8 @@ var edges = map[string][]string{
 	"interop":         nil,
 	"internal/travel": {"elicit"},
 
+	"internal/tokenendpoint": {"vault", "internal/egress"},
+
 	"elicit/sqlitereplay": {"elicit", "internal/sqlitefile"},
 	"elicit/pgreplay":     {"elicit", "internal/pgschema"},
 	"vault/sqlitevault":   {"vault", "internal/sqlitefile"},
