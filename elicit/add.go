@@ -24,7 +24,13 @@ import (
 //
 // A panic of the handler becomes an error result with an id that is in the
 // log.
-func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Context, call *Call, in In) (Out, error)) {
+func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Context, call *Call, in In) (Out, error), options ...ToolOption) {
+	var set toolOptions
+	for _, option := range options {
+		if err := option(&set); err != nil {
+			panic(fmt.Sprintf("elicit: tool %q: %s", tool.Name, strings.TrimPrefix(err.Error(), "elicit: ")))
+		}
+	}
 	typed, err := newTypedTool[In, Out](tool)
 	if err != nil {
 		panic(fmt.Sprintf("elicit: tool %q: %v", tool.Name, err))
@@ -58,10 +64,14 @@ func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Co
 		panic("elicit: unknown outcome") // step returns only these
 	})
 	s.know(methodTool, tool.Name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if tool.InputSchema != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		s.headers[tool.Name] = true
+	}
+	delete(s.hidden, tool.Name) // of a tool of the same name that this one replaces
+	if set.hidden != "" {
+		s.hidden[tool.Name] = set.hidden
 	}
 }
 

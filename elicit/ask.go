@@ -3,10 +3,13 @@ package elicit
 import (
 	"context"
 	"reflect"
+	"slices"
 )
 
-// Ask puts a form to the person and returns their answer. T is a struct; see
-// the package documentation for its tags. The key names the question within
+// Ask puts a form to the person and returns their answer. T is a struct, whose
+// tags the package documentation explains, or, for a form of one field, what a
+// field can be: Ask[string], Ask[int], Ask[*float64]. Then the key is the name of
+// the field too, as for [Choices]. The key names the question within
 // the tool and must not depend on anything but the question: the kit finds the
 // recorded answer under it when the handler runs again.
 //
@@ -149,4 +152,29 @@ func Choose[S ~[]E, E any](ctx context.Context, call *Call, key, message string,
 	}
 	// An answer is one of the options; this one changed its value meanwhile.
 	return zero, &Unanswered{Key: key, Outcome: Invalid, Reason: "the options changed while it was asked"}
+}
+
+// several is the form of [ChooseSeveral].
+type several struct {
+	Choices []string `json:"choices" title:"Choices"`
+}
+
+// ChooseSeveral asks for any number of items, none included, and returns them in
+// their order. See [Choices] for what it refuses.
+func ChooseSeveral[S ~[]E, E any](ctx context.Context, call *Call, key, message string, items S, option func(E) Option, options ...AskOption) (S, error) {
+	options = append([]AskOption{Choices("choices", items, option)}, options...)
+	chosen, err := Ask[several](ctx, call, key, message, options...)
+	if err != nil {
+		return nil, err
+	}
+	taken := make(S, 0, len(chosen.Choices))
+	for _, item := range items {
+		if slices.Contains(chosen.Choices, option(item).Value) {
+			taken = append(taken, item)
+		}
+	}
+	if len(taken) != len(chosen.Choices) {
+		return nil, &Unanswered{Key: key, Outcome: Invalid, Reason: "the options changed while it was asked"}
+	}
+	return taken, nil
 }

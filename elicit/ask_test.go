@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -81,15 +82,15 @@ func TestChangedQuestion(t *testing.T) {
 	}
 }
 
-// TestFollowUp asks under one key until the answer is good enough: each asking
-// has its own text, and all of them are found again.
+// TestFollowUp asks until the answer is good enough: each asking has a key and a
+// text of its own, and all of them are found again.
 func TestFollowUp(t *testing.T) {
 	t.Parallel()
 	inEach(t, nil, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
 		elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (size, error) {
 			message := "What size?"
-			for {
-				got, err := elicit.Ask[size](ctx, call, "size", message)
+			for n := 1; ; n++ {
+				got, err := elicit.Ask[size](ctx, call, fmt.Sprint("size", n), message)
 				if err != nil || got.Width > 2 {
 					return got, err
 				}
@@ -108,6 +109,36 @@ func TestFollowUp(t *testing.T) {
 		want := []string{"What size?", "1 is sold out. What size instead?", "2 is sold out. What size instead?"}
 		if diff := cmp.Diff(want, messages); diff != "" {
 			t.Errorf("messages (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestOneKey asks two questions under one key, one after the other and at once:
+// that is a mistake of the tool, and says so. The same question again is none.
+func TestOneKey(t *testing.T) {
+	t.Parallel()
+	inEach(t, nil, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+		elicit.AddTool(server, &mcp.Tool{Name: "later"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+			for range 2 { // the second time it has its answer
+				if _, err := elicit.Ask[size](ctx, call, "size", "What size?"); err != nil {
+					return none{}, err
+				}
+			}
+			_, err := elicit.Ask[size](ctx, call, "size", "And of shoes?")
+			return none{}, err
+		})
+		elicit.AddTool(server, &mcp.Tool{Name: "together"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+			return none{}, elicit.AskAll(ctx, call, elicit.NewQuestion[size]("size", "What size?"), elicit.NewQuestion[size]("size", "And of shoes?"))
+		})
+		for tool, answers := range map[string]int{"later": 1, "together": 0} {
+			script := elicittest.Script(t, slices.Repeat([]elicittest.Answer{elicittest.Accept(size{Width: 2})}, answers)...)
+			result, err := elicittest.Connect(t, handler, revision, script, nil).Call(t.Context(), tool, none{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := `elicit: question "size": this run has asked another question under the same key`; !result.IsError || result.Text != want {
+				t.Errorf("%s: %s", tool, result.Raw)
+			}
 		}
 	})
 }

@@ -56,10 +56,13 @@ func (c *Call) Content(blocks ...mcp.Content) {
 }
 
 // Progress tells the client how far the call is, if it asked to know. Total is
-// zero if it is not known; message may be empty. Errors of the connection are
-// not reported: they show at the end of the call.
+// zero if it is not known; message may be empty. What is not more than was
+// reported before is left out, as the protocol wants it. Errors of the connection
+// are not reported: they show at the end of the call.
+//
+// While a legacy question is open the kit reports by itself, every 15 seconds,
+// since clients give up on a call that is silent: by so little that it does not
+// show.
 func (c *Call) Progress(ctx context.Context, done, total float64, message string) {
-	if c.run.progress != nil {
-		c.run.progress(ctx, done, total, message)
-	}
+	c.run.progress.report(ctx, done, total, message)
 }

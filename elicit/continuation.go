@@ -12,7 +12,8 @@ import (
 type continuation struct {
 	Call           string              `json:"call"`        // random id of the call
 	IdempotencyKey string              `json:"idempotency"` // for the handler's writes
-	Round          int                 `json:"round"`       // rounds that ended
+	Began          time.Time           `json:"began,omitzero"`
+	Round          int                 `json:"round"` // rounds that ended; in legacy calls, questions
 	Asked          map[string]asking   `json:"asked,omitempty"`
 	Pending        []pending           `json:"pending,omitempty"`
 	Answers        map[string][]answer `json:"answers,omitempty"`
@@ -44,8 +45,9 @@ type answer struct {
 }
 
 type memo struct {
-	Value json.RawMessage `json:"value"`
-	At    time.Time       `json:"at"`
+	Value  json.RawMessage `json:"value,omitempty"`
+	Packed []byte          `json:"packed,omitempty"` // the value compressed, where that is shorter
+	At     time.Time       `json:"at"`
 }
 
 // wireKey names one asking. MCP 2026-07-28 mrtr, "Server Requirements" S1: keys are unique within a request;

@@ -83,7 +83,7 @@ func fieldsOf(t reflect.Type) ([]field, error) {
 
 func readFields(t reflect.Type) ([]field, error) {
 	if t.Kind() != reflect.Struct || t == timeType {
-		return nil, fmt.Errorf("elicit: a form is a struct, not %s", t)
+		return readBare(t)
 	}
 	fields := []field{}
 	names := make(map[string]string)
@@ -127,6 +127,26 @@ func readFields(t reflect.Type) ([]field, error) {
 		fields = append(fields, f)
 	}
 	return fields, nil
+}
+
+// bare is the index of the only field of a form that is no struct. Its name is
+// the key of its question.
+const bare = -1
+
+func readBare(t reflect.Type) ([]field, error) {
+	f := field{required: true, index: bare, goType: t}
+	if err := f.readType(t); err != nil {
+		return nil, fmt.Errorf("elicit: %s: %w", t, err)
+	}
+	return []field{f}, nil
+}
+
+// in returns where the value of the field goes in the value that it is a part of.
+func (f *field) in(target reflect.Value) reflect.Value {
+	if f.index == bare {
+		return target
+	}
+	return target.Field(f.index)
 }
 
 // readType sets the kind of the field from its Go type.

@@ -96,7 +96,8 @@ func TestFieldsRefused(t *testing.T) {
 		options []AskOption
 		field   string // the error names it
 	}{
-		{"no struct", "", nil, "string"},
+		{"no struct and no field", map[string]string{}, nil, "map"},
+		{"list of numbers", []int{}, nil, "int"},
 		{"nested struct", struct{ Inner inner }{}, nil, "Inner"},
 		{"list of structs", struct{ Tags []inner }{}, nil, "Tags"},
 		{"map", struct{ M map[string]string }{}, nil, "M"},

@@ -77,6 +77,7 @@ func (r *run) take(ctx context.Context, in incoming, answers string) *jsonrpc.Er
 	if refused != nil || record.Key == "" {
 		return refused
 	}
+	r.kept = true
 	s := r.server
 	found, taken, err := s.replay.Take(ctx, record, recordLease, s.lifetime+keepLonger)
 	switch {

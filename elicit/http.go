@@ -91,8 +91,7 @@ type handler struct {
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	// The SDK changes the request, while a beat makes net/http read its own.
-	req = req.Clone(req.Context())
+	req = withAddress(req)
 	version := req.Header.Get("Mcp-Protocol-Version")
 	var beat time.Duration // when to break the silence first; zero: never
 	if req.Method == http.MethodGet && version < modernRevision {

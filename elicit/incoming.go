@@ -1,7 +1,6 @@
 package elicit
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -42,34 +41,51 @@ func newIncoming[P mcp.Params](method string, req *mcp.ServerRequest[P]) incomin
 		extra:   req.Extra,
 		version: req.ProtocolVersion(),
 	}
+	in.modes = askable(req)
 	if in.version >= modernRevision {
-		in.modes, in.client = modernClient(in.meta)
+		in.client = modernClient(in.meta)
 		return in
 	}
-	in.modes = declaredModes(req.ClientCapabilities())
 	if client := req.ClientInfo(); client != nil {
 		in.client = *client
 	}
 	return in
 }
 
+// askable returns the modes in which the client of a request can be asked.
+func askable[P mcp.Params](req *mcp.ServerRequest[P]) modes {
+	version := req.ProtocolVersion()
+	if version >= modernRevision {
+		return modernModes(req.Params.GetMeta())
+	}
+	can := declaredModes(req.ClientCapabilities())
+	if revisionOf(version) == rev20250618 {
+		can.url = false // whatever the client says: the revision has no URL mode
+	}
+	return can
+}
+
 // modernClient reads what a modern request says about its client, and what the
 // SDK has checked. The SDK's own methods for it encode and decode the values
 // again, at the cost of a whole decoder each.
-func modernClient(meta mcp.Meta) (modes, mcp.Implementation) {
+func modernClient(meta mcp.Meta) (client mcp.Implementation) {
 	info, _ := meta[mcp.MetaKeyClientInfo].(map[string]any)
-	var client mcp.Implementation
 	client.Name, _ = info["name"].(string)
 	client.Version, _ = info["version"].(string)
+	return client
+}
+
+// modernModes is the same for what the client declares.
+func modernModes(meta mcp.Meta) modes {
 	capabilities, _ := meta[mcp.MetaKeyClientCapabilities].(map[string]any)
 	elicitation, ok := capabilities["elicitation"].(map[string]any)
 	if !ok {
-		return modes{}, client
+		return modes{}
 	}
 	_, form := elicitation["form"].(map[string]any)
 	_, url := elicitation["url"].(map[string]any)
 	// An empty object is form mode alone: see declaredModes.
-	return modes{form: form || !url, url: url}, client
+	return modes{form: form || !url, url: url}
 }
 
 func toolIncoming(req *mcp.CallToolRequest, inputs []string) incoming {
@@ -99,18 +115,4 @@ func resourceIncoming(req *mcp.ReadResourceRequest) incoming {
 	in.name = req.Params.URI
 	in.state, in.answers, in.token = req.Params.RequestState, req.Params.InputResponses, req.Params.GetProgressToken()
 	return in
-}
-
-// progress returns the sink of progress notifications, or nil if the client
-// wants none.
-func (in incoming) progress() func(context.Context, float64, float64, string) {
-	if in.token == nil {
-		return nil
-	}
-	token, session := in.token, in.session
-	return func(ctx context.Context, done, total float64, message string) {
-		_ = session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-			ProgressToken: token, Progress: done, Total: total, Message: message,
-		})
-	}
 }

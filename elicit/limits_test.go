@@ -2,6 +2,7 @@ package elicit_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -147,11 +148,18 @@ func TestLimits(t *testing.T) {
 				}
 			}
 			return nil
-		}, true},
+		}, false},
 		{"request state", elicit.Limits{RequestState: 2000}, func(ctx context.Context, call *elicit.Call) error {
-			_, err := elicit.Memo(ctx, call, "a", time.Hour, func(context.Context) (string, error) { return strings.Repeat("x", 2000), nil })
+			_, err := elicit.Memo(ctx, call, "a", time.Hour, func(context.Context) (string, error) { return noise(2000), nil })
 			return errors.Join(err, sure(ctx, call, "k", "Sure?"))
 		}, true},
+		{"memos", elicit.Limits{Memos: 1000}, func(ctx context.Context, call *elicit.Call) error {
+			_, err := elicit.Memo(ctx, call, "a", time.Hour, func(context.Context) (string, error) { return noise(2000), nil })
+			return err
+		}, false},
+		{"age of a call", elicit.Limits{Age: 1}, func(ctx context.Context, call *elicit.Call) error {
+			return errors.Join(sure(ctx, call, "a", "A?"), sure(ctx, call, "b", "B?"))
+		}, false},
 	}
 	for _, test := range tests {
 		t.Run(test.limit, func(t *testing.T) {
@@ -160,6 +168,8 @@ func TestLimits(t *testing.T) {
 				if test.modern && revision != modern {
 					return // these limits are of the request state
 				}
+				var now atomic.Int64
+				server.SetNow(func() time.Time { return time.Now().Add(time.Duration(now.Add(1))) })
 				elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
 					return none{}, test.run(ctx, call)
 				})
@@ -175,6 +185,160 @@ func TestLimits(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// noise is text that cannot be compressed to less than half.
+func noise(n int) string {
+	var text strings.Builder
+	for text.Len() < n {
+		text.WriteString(rand.Text())
+	}
+	return text.String()[:n]
+}
+
+// TestAnswersTooLarge: one answer is more than a round may bring.
+func TestAnswersTooLarge(t *testing.T) {
+	t.Parallel()
+	inEach(t, &elicit.Options{Limits: elicit.Limits{Answers: 1000}}, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+		elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (string, error) {
+			return elicit.Ask[string](ctx, call, "text", "What?")
+		})
+		client := elicittest.Connect(t, handler, revision, elicittest.Script(t, elicittest.Accept(map[string]any{"text": strings.Repeat("x", 1000)})), nil)
+		result, err := client.Call(t.Context(), "ask", none{})
+		said := fmt.Sprint(err)
+		if err == nil {
+			said = result.Text
+		}
+		if !strings.Contains(said, "more than 1000 bytes: limit of answers") || (err != nil) != (revision == modern) {
+			t.Errorf("error %v, result %+v", err, result)
+		}
+	})
+}
+
+// TestMemoCompressed records much more than the limit that compresses well.
+func TestMemoCompressed(t *testing.T) {
+	t.Parallel()
+	inEach(t, nil, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+		offers := strings.Repeat(`{"flight":"PY 129","bags":2},`, 4000)
+		lookups := 0
+		elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+			got, err := elicit.Memo(ctx, call, "offers", time.Hour, func(context.Context) (string, error) {
+				lookups++
+				return offers, nil
+			})
+			if err != nil || got != offers {
+				return none{}, fmt.Errorf("%d bytes, error %w", len(got), err)
+			}
+			_, err = elicit.Confirm(ctx, call, "sure", "Sure?")
+			return none{}, err
+		})
+		client := elicittest.Connect(t, handler, revision, elicittest.Script(t, elicittest.Accept(map[string]any{"confirmed": true})), nil)
+		result, err := client.Call(t.Context(), "ask", none{})
+		if err != nil || result.IsError || lookups != 1 {
+			t.Errorf("%d lookups, error %v, result %+v", lookups, err, result)
+		}
+	})
+}
+
+// TestCallers asks one person, or one address, up to the limit of a minute, and
+// then others.
+func TestCallers(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name         string
+		one, another string // addresses, or subjects
+		counted      bool   // the two together
+	}{
+		{"one address", "203.0.113.7:1", "203.0.113.7:2", true},
+		{"two addresses", "203.0.113.7:1", "203.0.113.8:1", false},
+		{"one network of IPv6", "[2001:db8::1]:1", "[2001:db8::ffff:1]:1", true},
+		{"two networks of IPv6", "[2001:db8::1]:1", "[2001:db8:0:1::1]:1", false},
+		{"IPv4 in IPv6", "203.0.113.7:1", "[::ffff:203.0.113.7]:2", true},
+		{"loopback", "127.0.0.1:1", "127.0.0.1:1", false},
+		{"two people at one address", "ada", "bob", false},
+		{"one person", "ada", "ada", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			options := &elicit.Options{Principal: byHeader, Limits: elicit.Limits{QuestionsPerMinute: 2}}
+			inEach(t, options, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+				elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+					_, err := elicit.Confirm(ctx, call, "sure", "Sure?")
+					return none{}, err
+				})
+				ask := func(who string) bool {
+					header, address := http.Header{}, who
+					if !strings.Contains(who, ":") {
+						header.Set("X-Subject", who)
+						address = "203.0.113.7:1"
+					}
+					from := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+						req.RemoteAddr = address
+						handler.ServeHTTP(w, req)
+					})
+					client := elicittest.Connect(t, from, revision, func(elicittest.Question) elicittest.Answer { return elicittest.Decline() }, &elicittest.Options{Header: header})
+					result, err := client.Call(t.Context(), "ask", none{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return !strings.Contains(result.Text, "limit of questions per minute")
+				}
+				got := []bool{ask(test.one), ask(test.another), ask(test.one), ask(test.another)}
+				want := []bool{true, true, !test.counted, !test.counted}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("asked (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestAgeOfACall lets a call go on from round to round, but not for ever, however
+// young its last request state is.
+func TestAgeOfACall(t *testing.T) {
+	t.Parallel()
+	server, handler := newServer(t, &elicit.Options{Lifetime: time.Hour, Limits: elicit.Limits{Age: 150 * time.Minute}})
+	var now atomic.Int64
+	server.SetNow(func() time.Time { return start.Add(time.Duration(now.Load())) })
+	elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+		for _, key := range []string{"a", "b", "c", "d"} {
+			if _, err := elicit.Confirm(ctx, call, key, "Sure?"); err != nil {
+				return none{}, err
+			}
+		}
+		return none{}, nil
+	})
+	send := func(params map[string]any) (state, expires string, result json.RawMessage, err error) {
+		params["name"], params["arguments"] = "ask", none{}
+		raw, err := elicittest.Connect(t, handler, modern, elicittest.Script(t), nil).Send(t.Context(), "tools/call", params)
+		var r struct {
+			State string         `json:"requestState"`
+			Meta  map[string]any `json:"_meta"`
+		}
+		if err == nil {
+			err = json.Unmarshal(raw, &r)
+		}
+		expires, _ = r.Meta["io.github.parley-mcp/expiresAt"].(string)
+		return r.State, expires, raw, err
+	}
+	state, expires, _, err := send(map[string]any{})
+	for i, want := range []string{"2027-03-01T13:00:00Z", "2027-03-01T13:50:00Z", "2027-03-01T14:30:00Z"} {
+		if err != nil || expires != want {
+			t.Fatalf("round %d: expires %s, error %v, want %s", i, expires, err, want)
+		}
+		now.Store(int64(i+1) * int64(50*time.Minute))
+		key := string(rune('a' + i))
+		var raw json.RawMessage
+		state, expires, raw, err = send(map[string]any{"requestState": state, "inputResponses": map[string]any{
+			key: map[string]any{"action": "accept", "content": map[string]any{"confirmed": true}},
+		}})
+		if i == 2 {
+			var refused *elicittest.Error
+			if !errors.As(err, &refused) || string(refused.Data) != `{"reason":"invalid_request_state"}` {
+				t.Errorf("error %v, result %s", err, raw)
+			}
+		}
 	}
 }
 

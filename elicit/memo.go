@@ -1,9 +1,14 @@
 package elicit
 
 import (
+	"bytes"
+	"compress/flate"
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -14,7 +19,10 @@ import (
 // A value older than maxAge, which must be positive, is looked up again; then
 // questions that change with it are asked again. T must survive a trip through
 // JSON, and that trip is made even the first time. All memos of a call share
-// [Limits.Memos]; they travel through the client, sealed.
+// [Limits.Memos]; they travel through the client, sealed, and compressed where
+// that makes them shorter. Each is compressed by itself, so that its length tells
+// nothing about another or about answers; still, what a client may not even guess
+// at belongs into a store of your own, with its id in the memo.
 //
 // Memo is not "once": lookup runs again after an error, for another client,
 // for a repeated call. Never use it for side effects (see
@@ -64,7 +72,7 @@ func (r *run) remembered(key string, maxAge time.Duration) (json.RawMessage, boo
 	if !ok || r.server.now().Sub(m.At) > maxAge {
 		return nil, false
 	}
-	return m.Value, true
+	return m.unpack()
 }
 
 func (r *run) remember(key string, raw json.RawMessage) error {
@@ -73,10 +81,11 @@ func (r *run) remember(key string, raw json.RawMessage) error {
 	if r.over {
 		return errOver
 	}
-	size := len(raw)
+	made := newMemo(raw, r.server.now())
+	size := made.size()
 	for other, m := range r.cont.Memos {
 		if other != key {
-			size += len(m.Value)
+			size += m.size()
 		}
 	}
 	if limit := r.server.limits.Memos; size > limit {
@@ -85,6 +94,38 @@ func (r *run) remember(key string, raw json.RawMessage) error {
 	if r.cont.Memos == nil {
 		r.cont.Memos = make(map[string]memo)
 	}
-	r.cont.Memos[key] = memo{Value: raw, At: r.server.now()}
+	r.cont.Memos[key] = made
 	return nil
+}
+
+// minPacked is from where on compressing a memo is worth its time.
+const minPacked = 512
+
+func newMemo(raw json.RawMessage, at time.Time) memo {
+	if len(raw) < minPacked {
+		return memo{Value: raw, At: at}
+	}
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.DefaultCompression)
+	if err != nil {
+		return memo{Value: raw, At: at}
+	}
+	_, err = w.Write(raw)
+	if err = errors.Join(err, w.Close()); err != nil || base64.StdEncoding.EncodedLen(packed.Len()) >= len(raw) {
+		return memo{Value: raw, At: at}
+	}
+	return memo{Packed: packed.Bytes(), At: at}
+}
+
+// size is what the memo takes of [Limits.Memos].
+func (m memo) size() int { return len(m.Value) + len(m.Packed) }
+
+// unpack returns the value. What is packed came out of the server's own seal,
+// and DEFLATE makes at most a thousand times as much of it.
+func (m memo) unpack() (json.RawMessage, bool) {
+	if m.Packed == nil {
+		return m.Value, true
+	}
+	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(m.Packed)))
+	return raw, err == nil
 }

@@ -2,6 +2,7 @@ package elicit
 
 import (
 	"context"
+	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -18,14 +19,40 @@ type Principal struct {
 // IsZero reports whether the principal is anonymous.
 func (p Principal) IsZero() bool { return p == Principal{} }
 
-// tokenPrincipal takes the subject from the access token that the SDK's
-// middleware verified. The token has no issuer and no tenant (auth.TokenInfo),
-// so a server that accepts several issuers sets [Options.Principal]. Nothing else
-// that a client says counts (MCP 2026-07-28 elicitation, "Identifying the User" S1,
-// S2, and MCP 2026-07-28 elicitation, "Statefulness" S3).
-func tokenPrincipal(_ context.Context, extra *mcp.RequestExtra) (Principal, error) {
-	if extra == nil || extra.TokenInfo == nil {
-		return Principal{}, nil
+// Local is the principal behind a program on stdio ([Serve]): whoever started
+// it. An [Options.Principal] that serves stdio too returns it for requests that
+// have neither a token nor headers.
+var Local = Principal{Issuer: "stdio", Subject: "local"}
+
+// FromToken returns an [Options.Principal] for access tokens of one issuer, as
+// the SDK's auth.RequireBearerToken verifies them. A request without a token, or
+// whose token names no user, is refused.
+//
+// The token that the SDK hands on has a user id and neither issuer nor tenant
+// (auth.TokenInfo): a server that accepts several writes a function of its own.
+func FromToken(issuer string) func(context.Context, *mcp.RequestExtra) (Principal, error) {
+	return func(_ context.Context, extra *mcp.RequestExtra) (Principal, error) {
+		if extra == nil || extra.TokenInfo == nil || extra.TokenInfo.UserID == "" {
+			return Principal{}, errors.New("elicit: no access token that names a user")
+		}
+		return Principal{Issuer: issuer, Subject: extra.TokenInfo.UserID}, nil
 	}
-	return Principal{Subject: extra.TokenInfo.UserID}, nil
+}
+
+// localKey is the context key of requests that [Serve] reads.
+type localKey struct{}
+
+// withoutToken is the principal where no option says whose tokens count: the
+// local person, or anonymous. A verified token belongs to somebody, and whom a
+// user id names without its issuer nobody knows, so such a request is refused.
+// Nothing else that a client says counts (MCP 2026-07-28 elicitation,
+// "Identifying the User" S1, S2, and MCP 2026-07-28 elicitation, "Statefulness" S3).
+func withoutToken(ctx context.Context, extra *mcp.RequestExtra) (Principal, error) {
+	switch {
+	case extra != nil && extra.TokenInfo != nil:
+		return Principal{}, errors.New("elicit: a request has an access token, and Options.Principal is not set")
+	case ctx.Value(localKey{}) != nil:
+		return Local, nil
+	}
+	return Principal{}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,16 +26,18 @@ const (
 
 // question is a question as the engine sees it, without its Go type.
 type question struct {
-	key      string // the author's
-	message  string
-	mode     Mode
-	url, id  string // in URL mode
-	fields   []field
-	goType   reflect.Type  // struct that the answer goes into
-	lifetime time.Duration // zero: as long as the call
-	digest   string
-	full     json.RawMessage // schema of the newest revision
-	schema   *form.Schema    // the same, read
+	key       string // the author's
+	message   string
+	mode      Mode
+	url, id   string // in URL mode
+	fields    []field
+	goType    reflect.Type  // struct that the answer goes into
+	lifetime  time.Duration // zero: as long as the call
+	single    bool          // see TakeSingle
+	callAgain bool          // see CallAgain
+	digest    string
+	full      json.RawMessage // schema of the newest revision
+	schema    *form.Schema    // the same, read
 }
 
 // AskOption changes one question at run time.
@@ -95,13 +98,38 @@ func Within(lifetime time.Duration) AskOption {
 	}
 }
 
+// TakeSingle answers a question with the only choice that there is, without
+// asking anybody: for a form that is one required choice, as of [Choose], when a
+// search has found one thing.
+func TakeSingle() AskOption {
+	return func(q *question) error {
+		q.single = true
+		return nil
+	}
+}
+
+// only returns the answer to a question that TakeSingle spares.
+func (q *question) only() (verdict, bool) {
+	if !q.single || len(q.fields) != 1 {
+		return verdict{}, false
+	}
+	f := q.fields[0]
+	if f.kind != kindChoice || !f.required || len(f.options) != 1 {
+		return verdict{}, false
+	}
+	target := reflect.New(q.goType)
+	at := f.in(target.Elem())
+	at.SetString(f.options[0].Value)
+	return verdict{value: target, outcome: Accepted}, true
+}
+
 func (q *question) field(name string) (*field, error) {
 	for i := range q.fields {
 		if q.fields[i].name == name {
 			return &q.fields[i], nil
 		}
 	}
-	return nil, fmt.Errorf("the form has no field %q", name)
+	return nil, fmt.Errorf("the form has no field %q, only %s", name, strings.Join(q.needs(), ", "))
 }
 
 // newQuestion builds and checks a question. Its errors are mistakes of the
@@ -118,13 +146,19 @@ func newQuestion(key, message string, t reflect.Type, options []AskOption) (*que
 	if err != nil {
 		return nil, err
 	}
-	q.fields = append([]field(nil), fields...) // the options below change it
+	q.fields = slices.Clone(fields) // the options below change it
+	asTyped := len(options) == 0
+	for i := range q.fields {
+		if q.fields[i].index == bare {
+			q.fields[i].name, asTyped = key, false
+		}
+	}
 	for _, option := range options {
 		if err := option(q); err != nil {
 			return nil, fmt.Errorf("elicit: question %q: %w", key, err)
 		}
 	}
-	if err := q.draw(len(options) == 0); err != nil {
+	if err := q.draw(asTyped); err != nil {
 		return nil, err
 	}
 	q.digest = digest([]byte(FormMode), []byte(message), q.full)
@@ -307,7 +341,7 @@ func (q *question) decode(members map[string]json.RawMessage, target reflect.Val
 			}
 			raw = json.RawMessage(whole)
 		}
-		if err := json.Unmarshal(raw, target.Elem().Field(f.index).Addr().Interface()); err != nil {
+		if err := json.Unmarshal(raw, f.in(target.Elem()).Addr().Interface()); err != nil {
 			// The decoder's own text quotes the value.
 			problems = append(problems, fmt.Errorf("%s is out of range", heading(f.title, f.name)))
 		}

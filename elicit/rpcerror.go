@@ -28,6 +28,8 @@ const (
 	refuseReplayed   refusal = "replayed"
 	refuseFailed     refusal = "failed"
 	refuseCapability refusal = "capability"
+
+	refuseURLRequired refusal = "url required"
 )
 
 // codeServerError is the first of JSON-RPC's codes for errors of a server's own.
@@ -63,6 +65,8 @@ var refusals = map[refusal]struct {
 
 	refuseFailed:     {jsonrpc.CodeInternalError, "", "{}"},
 	refuseCapability: {mcp.CodeMissingRequiredClientCapabilities, "", "{}"}, // its data: errCapability
+
+	refuseURLRequired: {mcp.CodeURLElicitationRequired, "", "{}"}, // its data: urlRequired
 
 	// A question without an answer, where there are no error results.
 	refusal(Pending):      {codeServerError, string(Pending), "{}"},

@@ -64,14 +64,18 @@ type run struct {
 	revision       revision
 	idempotencyKey string
 	inputs         []string // names of the arguments that it takes
+	caller         any      // whose questions are counted: callerOf
 	back           backend
-	progress       func(ctx context.Context, done, total float64, message string)
+	progress       *progress
 	finished       func(ctx context.Context, elicitationID string) // legacy: a page is done
+	watch          func(name, id string, wait time.Duration, done look) string
+	kept           bool // a replay guard keeps the outcome under the client's key
 
 	mu      sync.Mutex // guards what follows
 	cont    continuation
-	used    map[string]bool // digests of questions that this run got an answer to
-	waiting []*asked        // new questions of this run
+	keys    map[string]string // digest of the question that this run asked under a key
+	used    map[string]bool   // digests of questions that this run got an answer to
+	waiting []*asked          // new questions of this run
 	content []mcp.Content
 	locks   map[string]*sync.Mutex
 	over    bool // the handler has returned; cont is the client's now
@@ -93,10 +97,10 @@ type verdict struct {
 func (r *run) ask(ctx context.Context, questions []*question) []verdict {
 	verdicts := make([]verdict, len(questions))
 	r.mu.Lock()
-	if r.over {
+	if err := r.claim(questions); err != nil {
 		defer r.mu.Unlock()
 		for i := range verdicts {
-			verdicts[i].err = errOver
+			verdicts[i].err = err
 		}
 		return verdicts
 	}
@@ -118,6 +122,26 @@ func (r *run) ask(ctx context.Context, questions []*question) []verdict {
 		verdicts[i] = r.askBack(ctx, q)
 	}
 	return verdicts
+}
+
+// claim notes under which keys a run asks. Two questions under one would take
+// each other's answers for old ones, and be asked for ever. r.mu is held.
+func (r *run) claim(questions []*question) error {
+	if r.over {
+		return errOver
+	}
+	for _, q := range questions {
+		switch digest, asked := r.keys[q.key]; {
+		case !asked:
+			if r.keys == nil {
+				r.keys = make(map[string]string)
+			}
+			r.keys[q.key] = q.digest
+		case digest != q.digest:
+			return fmt.Errorf("elicit: question %q: this run has asked another question under the same key", q.key)
+		}
+	}
+	return nil
 }
 
 func (r *run) askBack(ctx context.Context, q *question) verdict {
@@ -147,6 +171,7 @@ func (r *run) askBack(ctx context.Context, q *question) verdict {
 func (r *run) send(ctx context.Context, q *question, out *asked) (answer, error) {
 	waitCtx, cancel := context.WithDeadline(ctx, out.expires)
 	defer cancel()
+	defer r.progress.beat(ctx)()
 	start := r.server.now()
 	resp, err := r.back(waitCtx, out)
 	if err != nil {
@@ -154,6 +179,9 @@ func (r *run) send(ctx context.Context, q *question, out *asked) (answer, error)
 			return answer{Digest: q.digest, Late: true}, nil
 		}
 		return answer{}, err
+	}
+	if limit := r.server.limits.Answers; len(resp.raw) > limit {
+		return answer{}, &LimitError{Limit: "answers", Max: limit, Unit: "bytes"}
 	}
 	a := parseAnswer(resp.raw)
 	a.Digest, a.Lossy = q.digest, resp.lossy
@@ -165,6 +193,9 @@ func (r *run) send(ctx context.Context, q *question, out *asked) (answer, error)
 
 // sendFailed says what an error in place of an answer means.
 func (r *run) sendFailed(q *question, err error) verdict {
+	if limit, ok := errors.AsType[*LimitError](err); ok {
+		return verdict{err: limit}
+	}
 	var wire *jsonrpc.Error
 	if errors.As(err, &wire) && (wire.Code == jsonrpc.CodeMethodNotFound || wire.Code == jsonrpc.CodeInvalidParams) {
 		// The client declared a capability that it does not have.
@@ -196,6 +227,9 @@ func (e *askError) Unwrap() error { return e.err }
 // resolve looks for an answer to the question. Without one, a modern question
 // becomes pending; a legacy one is returned for sending. r.mu is held.
 func (r *run) resolve(q *question) (verdict, *asked) {
+	if v, ok := q.only(); ok {
+		return v, nil
+	}
 	notice := ""
 	if a, ok := r.cont.find(q.key, q.digest); ok {
 		v, wrong := r.settle(q, a)
@@ -310,13 +344,24 @@ func (r *run) prepare(q *question, notice string) (*asked, error) {
 	if len(schema) > limits.Schema {
 		return nil, &LimitError{Limit: "schema", Max: limits.Schema, Unit: "bytes"}
 	}
-	now := r.server.now()
-	if !r.server.meter.take(r.bound.principal, 1, limits.QuestionsPerMinute, now) {
-		return nil, &LimitError{Limit: "questions per minute", Max: limits.QuestionsPerMinute}
+	if len(q.message)+len(notice) > limits.Message {
+		notice = "" // the question is more than the reason why it comes again
 	}
-	lifetime := r.server.lifetime
+	now := r.server.now()
+	left, err := r.timeLeft(now)
+	if err != nil {
+		return nil, err
+	}
 	if q.lifetime > 0 {
-		lifetime = min(lifetime, q.lifetime)
+		left = min(left, q.lifetime)
+	}
+	if r.back != nil {
+		if r.cont.Round++; r.cont.Round > limits.Rounds { // each question is a round there
+			return nil, &LimitError{Limit: "rounds", Max: limits.Rounds}
+		}
+	}
+	if !r.server.meter.take(r.caller, 1, limits.QuestionsPerMinute, now) {
+		return nil, &LimitError{Limit: "questions per minute", Max: limits.QuestionsPerMinute}
 	}
 	return &asked{
 		wire:    r.cont.ask(q.key),
@@ -325,8 +370,18 @@ func (r *run) prepare(q *question, notice string) (*asked, error) {
 		id:      q.id,
 		message: q.message + notice,
 		schema:  schema,
-		expires: now.Add(lifetime).UTC(),
+		expires: now.Add(left).UTC(),
 	}, nil
+}
+
+// timeLeft is how long a question of the call may stay open from now.
+func (r *run) timeLeft(now time.Time) (time.Duration, error) {
+	limit := r.server.limits.Age
+	left := limit - now.Sub(r.cont.Began)
+	if left <= 0 {
+		return 0, &LimitError{Limit: "age of a call", Max: int(limit / time.Second), Unit: "seconds"}
+	}
+	return min(r.server.lifetime, left), nil
 }
 
 func (r *run) unanswered(q *question, outcome Outcome, reason string) verdict {

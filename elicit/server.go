@@ -31,11 +31,12 @@ type Options struct {
 	// it keeps a state of one from running a tool of the other.
 	Audience string
 
-	// Principal returns the verified person behind a request. An error refuses
-	// the request. For legacy clients the context is that of the connection;
-	// use the request's own extra. By default the principal is the user id of
-	// the access token, if the SDK's middleware has verified one, and else
-	// anonymous.
+	// Principal returns the verified person behind a request, and is asked about
+	// each one, answers of legacy clients included. An error refuses the request.
+	// For legacy clients the context is that of the connection; use the request's
+	// own extra. It is required where access tokens are verified: without it a
+	// request that has one is refused. See [FromToken]. By default the principal
+	// is [Local] on stdio and else anonymous.
 	Principal func(ctx context.Context, extra *mcp.RequestExtra) (Principal, error)
 
 	// Lifetime is how long a question stays open: 7 days by default. People
@@ -70,12 +71,14 @@ type Server struct {
 	now       func() time.Time
 	meter     meter
 	held      held
+	watched   watched
 
 	mu        sync.RWMutex // guards what follows
 	shared    bool         // the key outlives the process
 	ring      *seal.Ring
 	known     map[string]bool // "method name" of what was added
 	headers   map[string]bool // names of tools that may want arguments in headers
+	hidden    map[string]Mode // tools that are listed only to clients that can be asked in a mode
 	templates []*uritemplate.Template
 }
 
@@ -101,9 +104,10 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 		shared:    options.Keyset != nil || options.KeysFile != "",
 		known:     make(map[string]bool),
 		headers:   make(map[string]bool),
+		hidden:    make(map[string]Mode),
 	}
 	if s.principal == nil {
-		s.principal = tokenPrincipal
+		s.principal = withoutToken
 	}
 	if s.lifetime < 0 {
 		return nil, fmt.Errorf("elicit: lifetime %s is negative", s.lifetime)
@@ -136,7 +140,7 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 		return nil, fmt.Errorf("elicit: %w", err)
 	}
 	server.AddSendingMiddleware(exactSchema)
-	server.AddReceivingMiddleware(noCaching)
+	server.AddReceivingMiddleware(noCaching, s.hide)
 	if s.replay != nil { // around the mending: what is kept is what is sent
 		server.AddReceivingMiddleware(s.guardCalls, s.advertise)
 	}

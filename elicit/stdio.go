@@ -30,6 +30,7 @@ const maxLine = mcp.DefaultMaxLineLength
 // parley/<audience>/keys.json. Where that is impossible the log says so.
 func Serve(ctx context.Context, s *Server, in io.ReadCloser, out io.Writer) error {
 	s.useUserKeys()
+	ctx = context.WithValue(ctx, localKey{}, true)
 	return s.mcp.Run(ctx, &mcp.IOTransport{
 		Reader:        &rewriteReader{server: s, source: in, lines: bufio.NewReader(in)},
 		Writer:        nopCloser{out},

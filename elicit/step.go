@@ -111,7 +111,8 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 		modes:    in.modes,
 		revision: revisionOf(in.version),
 		inputs:   in.inputs,
-		progress: in.progress(),
+		caller:   callerOf(ctx, principal, in.session),
+		progress: newProgress(in),
 		used:     make(map[string]bool),
 	}
 	if in.method != methodResource { // a URI may hold anything
@@ -133,9 +134,12 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 		r.finished = func(ctx context.Context, id string) {
 			_ = in.session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id})
 		}
-		if r.revision == rev20250618 {
-			r.modes.url = false // whatever the client says: the revision has no URL mode
+		r.watch = func(name, id string, wait time.Duration, done look) string {
+			return s.watched.add(in.session, name, id, wait, done, r.log)
 		}
+	}
+	if r.cont.Began.IsZero() { // a new call, or a state of an older version
+		r.cont.Began = s.now().UTC()
 	}
 	if r.cont.Call == "" {
 		r.cont.Call = rand.Text()
@@ -196,13 +200,21 @@ func visibleASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// inputRequired returns what goes into the interim result of a modern round.
+// inputRequired returns what goes into the interim result of a modern round. The
+// error of a legacy round is the one that asks: see [CallAgain].
 func (r *run) inputRequired(a asks) (mcp.InputRequestMap, string, mcp.Meta, error) {
 	s := r.server
 	now := s.now()
+	if r.back != nil {
+		return nil, "", nil, urlRequired(a.questions)
+	}
+	left, err := r.timeLeft(now)
+	if err != nil {
+		return nil, "", nil, err
+	}
 	// A question may have a shorter life than the call; then its late answer is
 	// told from a state that no longer opens.
-	expires := now.Add(s.lifetime).UTC().Truncate(time.Second)
+	expires := now.Add(left).UTC().Truncate(time.Second)
 	state, err := sealState(s.keys(), r.bound, requestState{Issued: now.UTC(), Expires: expires, Call: a.next})
 	if err != nil {
 		return nil, "", nil, fmt.Errorf("elicit: request state: %w", err)

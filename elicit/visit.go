@@ -33,7 +33,8 @@ const visitPoll = 500 * time.Millisecond
 // the person: the page makes sure that whoever opens it is the call's
 // principal (MCP 2026-07-28 elicitation, "Safe URL Handling" S1, and MCP
 // 2026-07-28 elicitation, "Phishing" S1, S2, S3). The errors are those of [Ask]; revision 2025-06-18 has no URL
-// mode, so there it is [ErrUnanswerable].
+// mode, so there it is [ErrUnanswerable]. Before 2026-07-28 the client is told
+// when the page is finished; see also [CallAgain].
 func Visit(ctx context.Context, call *Call, key, message, address string, done func(context.Context, Principal) (bool, error), options ...AskOption) error {
 	q, err := newVisit(key, message, address, options)
 	if err != nil {
@@ -45,6 +46,9 @@ func Visit(ctx context.Context, call *Call, key, message, address string, done f
 	}
 	if finished, err := done(ctx, r.bound.principal); err != nil || finished {
 		return err
+	}
+	if v, required := r.requirePage(q, done); required {
+		return v.err
 	}
 	opened := r.server.now()
 	if v := r.ask(ctx, []*question{q})[0]; v.err != nil {

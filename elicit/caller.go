@@ -1,0 +1,49 @@
+package elicit
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// addressKey is the context key of the netip.Addr that an HTTP request came from.
+type addressKey struct{}
+
+// withAddress returns a copy of the request whose context says where it came
+// from: whoever put another RemoteAddr there, such as a middleware that knows
+// its proxy, has decided.
+func withAddress(req *http.Request) *http.Request {
+	ctx := req.Context()
+	if from, err := netip.ParseAddrPort(req.RemoteAddr); err == nil {
+		ctx = context.WithValue(ctx, addressKey{}, from.Addr().Unmap())
+	}
+	// Cloned, because the SDK changes the request, while a beat makes net/http
+	// read its own.
+	return req.Clone(ctx)
+}
+
+// callerOf names whose questions are counted together: the principal; of
+// anonymous callers over HTTP the address, in IPv6 the network of 64 bits that
+// one customer has; else the connection. It is nil for loopback, which is this
+// machine's own person or a proxy in front of everybody.
+func callerOf(ctx context.Context, p Principal, session *mcp.ServerSession) any {
+	if !p.IsZero() {
+		return p
+	}
+	from, known := ctx.Value(addressKey{}).(netip.Addr)
+	switch {
+	case !known:
+		return session
+	case from.IsLoopback():
+		return nil
+	case from.Is4():
+		return from
+	}
+	network, err := from.WithZone("").Prefix(64)
+	if err != nil {
+		return from
+	}
+	return network
+}
