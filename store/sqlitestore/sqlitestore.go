@@ -43,11 +43,12 @@ type Store struct {
 	reads   *statements
 	reading chan struct{} // a place for each transaction that reads
 
-	queue  chan *update  // to the writer
-	done   chan struct{} // closed by Close
-	ended  chan struct{} // closed when the writer has ended
-	once   sync.Once
-	closed error
+	writing chan *writer  // holds it while nobody writes
+	queue   chan *update  // to the goroutine that writes for those who found it taken
+	done    chan struct{} // closed by Close
+	ended   chan struct{} // closed when that goroutine has ended
+	once    sync.Once
+	closed  error
 }
 
 // Open opens the file at path, and makes it, with mode 0600, if it is not
@@ -67,7 +68,7 @@ func open(path string, options *Options) (_ *Store, err error) {
 	}
 	s := &Store{
 		path: path, now: time.Now,
-		queue: make(chan *update), done: make(chan struct{}), ended: make(chan struct{}),
+		writing: make(chan *writer, 1), queue: make(chan *update), done: make(chan struct{}), ended: make(chan struct{}),
 		reading: make(chan struct{}, 4),
 	}
 	if options != nil && options.Now != nil {
@@ -100,7 +101,13 @@ func open(path string, options *Options) (_ *Store, err error) {
 		conn.Close()
 		return nil, err
 	}
-	go s.write(conn)
+	// From here on [writer.begin] waits.
+	if _, err := conn.ExecContext(ctx, `PRAGMA busy_timeout = 0`); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	s.writing <- &writer{conn: conn, statements: newStatements(conn.PrepareContext)}
+	go s.write()
 	return s, nil
 }
 
@@ -125,7 +132,9 @@ func (s *Store) Close() error {
 	s.once.Do(func() {
 		close(s.done)
 		<-s.ended
-		s.closed = s.closeFiles()
+		w := <-s.writing         // for good
+		_ = w.statements.close() // the connection goes with them
+		s.closed = errors.Join(w.conn.Close(), s.closeFiles())
 	})
 	return s.closed
 }

@@ -20,8 +20,9 @@ type tx struct {
 	now        time.Time
 	write      bool
 
-	principal   int64
-	first, last int64 // of the events
+	principal int64
+	last      int64 // event
+	stored    int64 // the last event that the principal's row knows of
 }
 
 var errReadOnly = errors.New("sqlitestore: writing in a view")
@@ -30,16 +31,22 @@ var errReadOnly = errors.New("sqlitestore: writing in a view")
 func (t *tx) begin(key string) error {
 	err := t.row(`SELECT id, last_event FROM inbox_principals WHERE key = ?`, []any{key}, &t.principal, &t.last)
 	if errors.Is(err, sql.ErrNoRows) {
-		t.principal, t.last, t.first = 0, 0, 1 // no row has the id 0
+		t.principal, t.last = 0, 0 // no row has the id 0
 		if !t.write {
 			return nil
 		}
 		return t.row(`INSERT INTO inbox_principals (key) VALUES (?) RETURNING id`, []any{key}, &t.principal)
 	}
-	if err != nil {
-		return err
+	t.stored = t.last
+	return err
+}
+
+// end stores the number of the last event.
+func (t *tx) end() error {
+	if t.last == t.stored {
+		return nil
 	}
-	return t.row(`SELECT coalesce(min(seq), ?) FROM inbox_events WHERE principal = ?`, []any{t.last + 1, t.principal}, &t.first)
+	return t.exec(`UPDATE inbox_principals SET last_event = ? WHERE id = ?`, t.last, t.principal)
 }
 
 func (t *tx) Now() time.Time { return t.now }
@@ -280,9 +287,6 @@ func (t *tx) Remember(key string, value []byte, expires time.Time) error {
 }
 
 func (t *tx) Append(kind inbox.EventKind, id string) (int64, error) {
-	if err := t.exec(`UPDATE inbox_principals SET last_event = ? WHERE id = ?`, t.last+1, t.principal); err != nil {
-		return 0, err
-	}
 	if err := t.exec(`INSERT INTO inbox_events (principal, seq, kind, id) VALUES (?, ?, ?, ?)`, t.principal, t.last+1, kind, id); err != nil {
 		return 0, err
 	}
@@ -302,14 +306,13 @@ func (t *tx) Events(after int64, limit int) ([]inbox.Event, error) {
 	return events, err
 }
 
-func (t *tx) EventBounds() (first, last int64, err error) { return t.first, t.last, t.caller.Err() }
+func (t *tx) EventBounds() (first, last int64, err error) {
+	err = t.row(`SELECT coalesce(min(seq), ?) FROM inbox_events WHERE principal = ?`, []any{t.last + 1, t.principal}, &first)
+	return first, t.last, err
+}
 
 func (t *tx) TrimEvents(first int64) error {
-	if err := t.exec(`DELETE FROM inbox_events WHERE principal = ? AND seq < ?`, t.principal, first); err != nil {
-		return err
-	}
-	t.first = min(max(t.first, first), t.last+1)
-	return nil
+	return t.exec(`DELETE FROM inbox_events WHERE principal = ? AND seq < ?`, t.principal, first)
 }
 
 func (t *tx) Erase() error {

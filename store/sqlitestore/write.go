@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"modernc.org/sqlite"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/sqlitefile"
 )
 
 // update is one transaction that waits for the writer. Its function runs in
@@ -34,6 +36,12 @@ var errAborted = errors.New("sqlitestore: the transaction's function did not ret
 func (s *Store) Update(ctx context.Context, principal string, f func(inbox.Tx) error) error {
 	if err := s.check(ctx); err != nil {
 		return err
+	}
+	select {
+	case w := <-s.writing: // nobody else writes: there is nothing to share, and no goroutine to wait for
+		defer func() { s.writing <- w }()
+		return s.wrap(s.alone(ctx, w, principal, f))
+	default:
 	}
 	u := &update{
 		ctx: ctx, principal: principal,
@@ -70,15 +78,74 @@ func (s *Store) Update(ctx context.Context, principal string, f func(inbox.Tx) e
 func (u *update) run(t *tx, f func(inbox.Tx) error) {
 	err := errAborted // stays if f panics or ends the goroutine
 	defer func() { u.ran <- err }()
-	err = f(t)
+	err = t.run(u.principal, f)
 }
 
-// write is the goroutine of the writer's connection. It ends after Close.
-func (s *Store) write(conn *sql.Conn) {
+// A writer is the connection that writes. Whoever has it may use it.
+type writer struct {
+	conn       *sql.Conn
+	statements *statements
+}
+
+// begin opens a transaction, and waits for one of another process to end. The
+// connection's own way to wait cannot be cut short.
+func (w *writer) begin(ctx context.Context) error {
+	const longest = 50 * time.Millisecond
+	end := time.Now().Add(sqlitefile.BusyTime)
+	for pause := time.Millisecond; ; pause = min(2*pause, longest) {
+		err := w.statements.exec(context.WithoutCancel(ctx), `BEGIN IMMEDIATE`)
+		if err == nil || !sqlitefile.Busy(err) || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (w *writer) commit() error { return w.statements.exec(context.Background(), `COMMIT`) }
+
+// rollback fails if SQLite has done it already.
+func (w *writer) rollback() { _ = w.statements.exec(context.Background(), `ROLLBACK`) }
+
+// alone runs one update in a transaction of its own, in the goroutine of its caller.
+func (s *Store) alone(ctx context.Context, w *writer, principal string, f func(inbox.Tx) error) (err error) {
+	if err := w.begin(ctx); err != nil {
+		return err
+	}
+	err = errAborted // stays if f panics or ends the goroutine
+	defer func() {
+		if err != nil {
+			w.rollback()
+		}
+	}()
+	t := &tx{caller: ctx, ctx: context.Background(), statements: w.statements, now: s.clock(), write: true}
+	if err = t.run(principal, f); err != nil {
+		return err
+	}
+	return w.commit()
+}
+
+// run runs f and writes what is left to write.
+func (t *tx) run(principal string, f func(inbox.Tx) error) error {
+	if err := t.begin(principal); err != nil {
+		return err
+	}
+	if err := f(t); err != nil {
+		return err
+	}
+	if err := t.end(); err != nil {
+		return err
+	}
+	return t.caller.Err()
+}
+
+// write is the goroutine that writes for those who found the writer taken. It
+// ends after Close.
+func (s *Store) write() {
 	defer close(s.ended)
-	defer conn.Close()
-	statements := newStatements(conn.PrepareContext)
-	defer func() { _ = statements.close() }() // the connection goes with them
 	for {
 		var group []*update
 		select {
@@ -87,6 +154,7 @@ func (s *Store) write(conn *sql.Conn) {
 		case <-s.done:
 			return
 		}
+		w := <-s.writing
 	more:
 		for len(group) < maxGroup {
 			select {
@@ -96,7 +164,8 @@ func (s *Store) write(conn *sql.Conn) {
 				break more
 			}
 		}
-		err := s.commit(conn, statements, group)
+		err := s.commit(w, group)
+		s.writing <- w
 		for _, u := range group {
 			if u.err == nil {
 				u.err = err
@@ -109,23 +178,21 @@ func (s *Store) write(conn *sql.Conn) {
 // commit runs the group in one transaction. Statements run without the
 // callers' contexts: an interrupted statement would roll back all of them.
 // The error is that of every update of the group that has none of its own.
-func (s *Store) commit(conn *sql.Conn, statements *statements, group []*update) (err error) {
-	ctx := context.Background()
-	if _, err := conn.ExecContext(ctx, `BEGIN IMMEDIATE`); err != nil {
+func (s *Store) commit(w *writer, group []*update) (err error) {
+	if err := w.begin(context.Background()); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			_, _ = conn.ExecContext(ctx, `ROLLBACK`) // fails if SQLite has done it already
+			w.rollback()
 		}
 	}()
 	for _, u := range group {
-		if err := s.run(ctx, statements, u); err != nil {
+		if err := s.run(context.Background(), w.statements, u); err != nil {
 			return err
 		}
 	}
-	_, err = conn.ExecContext(ctx, `COMMIT`)
-	return err
+	return w.commit()
 }
 
 // run runs one update in a savepoint and keeps its error; it returns an error
@@ -141,14 +208,8 @@ func (s *Store) run(ctx context.Context, statements *statements, u *update) erro
 		return err
 	}
 	t := &tx{caller: u.ctx, ctx: ctx, statements: statements, now: s.clock(), write: true}
-	if u.err = t.begin(u.principal); u.err == nil {
-		u.turn <- t
-		u.err = <-u.ran
-	}
-	if u.err == nil {
-		u.err = u.ctx.Err()
-	}
-	if u.err != nil {
+	u.turn <- t
+	if u.err = <-u.ran; u.err != nil {
 		if err := statements.exec(ctx, `ROLLBACK TO one`); err != nil {
 			if e := (*sqlite.Error)(nil); errors.As(u.err, &e) {
 				return u.err // it has ended the transaction, of which all hear
