@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/tink-crypto/tink-go/v2/keyset"
 )
 
 // Open reads the ring in the file at path, and makes the file, with one fresh
@@ -22,13 +24,37 @@ func Open(path string) (*Ring, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ring, err
 	}
-	if err := create(path); err != nil {
+	var text bytes.Buffer
+	if err := NewRing().write(&text); err != nil {
+		return nil, fmt.Errorf("seal: keys file %s: %w", path, err)
+	}
+	if err := create(path, text.Bytes()); err != nil {
 		return nil, err
 	}
 	return readFile(path)
 }
 
 func readFile(path string) (*Ring, error) {
+	text, err := readText(path)
+	if err != nil {
+		return nil, err
+	}
+	ring, err := Read(text)
+	if err != nil {
+		return nil, fmt.Errorf("seal: keys file %s is damaged: %w", path, err)
+	}
+	ring.source = func() (*keyset.Handle, error) {
+		again, err := readFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return again.keys.Load().handle, nil
+	}
+	return ring, nil
+}
+
+// readText reads a file that nobody else can reach.
+func readText(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("seal: keys file: %w", err) // names the path
@@ -50,23 +76,15 @@ func readFile(path string) (*Ring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal: keys file: %w", err)
 	}
-	ring, err := Read(text)
-	if err != nil {
-		return nil, fmt.Errorf("seal: keys file %s is damaged: %w", path, err)
-	}
-	return ring, nil
+	return text, nil
 }
 
 // create puts a fresh keyset at path unless a file is there. The complete file
 // appears under its name in one step: it is written beside it and then linked,
 // because a rename would replace the file of a faster process.
-func create(path string) error {
+func create(path string, text []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("seal: keys file %s: %w", path, err)
-	}
-	var text bytes.Buffer
-	if err := NewRing().write(&text); err != nil {
 		return fmt.Errorf("seal: keys file %s: %w", path, err)
 	}
 	// CreateTemp opens with O_EXCL and mode 0600.
@@ -75,14 +93,14 @@ func create(path string) error {
 		return fmt.Errorf("seal: keys file %s: %w", path, err)
 	}
 	defer func() { _ = os.Remove(temp.Name()) }() // one that stays is a file that nobody else can read
-	if err := writeSync(temp, text.Bytes()); err != nil {
+	if err := writeSync(temp, text); err != nil {
 		return fmt.Errorf("seal: keys file %s: %w", path, err)
 	}
 	err = os.Link(temp.Name(), path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		// A file system without hard links. A process that reads while this
 		// one writes sees a damaged file and stops; it never makes a second key.
-		err = createExclusive(path, text.Bytes())
+		err = createExclusive(path, text)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("seal: keys file %s: %w", path, err)

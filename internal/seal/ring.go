@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
 	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
@@ -27,8 +30,17 @@ const maxKeyset = 1 << 20
 // long enough for any number of texts. A Ring is safe for concurrent use and
 // does not print its keys.
 type Ring struct {
+	keys   atomic.Pointer[keys]
+	source func() (*keyset.Handle, error) // reads the keys again; nil: they live in memory only
+	maxAge time.Duration                  // how long they may be used without being read again; 0: for ever
+	reload sync.Mutex
+}
+
+// keys are what a ring has at one time.
+type keys struct {
 	aead   tink.AEAD
 	handle *keyset.Handle
+	read   time.Time
 }
 
 // NewRing makes a ring with one fresh key that lives in memory only: what it
@@ -69,19 +81,21 @@ func newRing(handle *keyset.Handle) (*Ring, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Ring{aead: a, handle: handle}, nil
+	r := &Ring{}
+	r.keys.Store(&keys{aead: a, handle: handle, read: time.Now()})
+	return r, nil
 }
 
 // write writes the keys themselves.
 func (r *Ring) write(w io.Writer) error {
-	return insecurecleartextkeyset.Write(r.handle, keyset.NewJSONWriter(w))
+	return insecurecleartextkeyset.Write(r.keys.Load().handle, keyset.NewJSONWriter(w))
 }
 
 // Seal encrypts plaintext with the primary key and binds it to the purpose
 // (a constant of the caller, such as "request state") and to the context: the
 // same purpose and the same context, in the same order, open it.
 func (r *Ring) Seal(purpose string, context []string, plaintext []byte) []byte {
-	sealed, err := r.aead.Encrypt(plaintext, associatedData(purpose, context))
+	sealed, err := r.keys.Load().aead.Encrypt(plaintext, associatedData(purpose, context))
 	if err != nil {
 		// Only a plaintext of more than 256 GiB gets here.
 		panic("seal: " + err.Error())
@@ -89,9 +103,13 @@ func (r *Ring) Seal(purpose string, context []string, plaintext []byte) []byte {
 	return sealed
 }
 
-// Open returns the plaintext, or [ErrSealed].
+// Open returns the plaintext, or [ErrSealed], or what [Ring.Err] says.
 func (r *Ring) Open(purpose string, context []string, sealed []byte) ([]byte, error) {
-	plaintext, err := r.aead.Decrypt(sealed, associatedData(purpose, context))
+	k := r.keys.Load()
+	if err := r.err(k); err != nil {
+		return nil, err
+	}
+	plaintext, err := k.aead.Decrypt(sealed, associatedData(purpose, context))
 	if err != nil {
 		return nil, ErrSealed
 	}
