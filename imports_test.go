@@ -31,6 +31,7 @@ var edges = map[string][]string{
 	"examples":        {"elicit", "host", "inbox", "serve", "store"}, // what users can import: nothing internal
 	"interop":         nil,
 	"internal/travel": {"elicit"},
+	"serve/oidc":      {"serve", "host", "inbox", "internal/plain"}, // the one place that knows an identity provider
 
 	"internal/tokenendpoint": {"vault", "internal/egress"},
 

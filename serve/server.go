@@ -26,6 +26,9 @@ type Options struct {
 	Local *Local
 	// Identify says who sends a request. Its error is answered 401, its text is not shown.
 	Identify func(*http.Request) (*Session, error)
+	// SignIn answers GET /sign-in, /sign-in/callback and POST /sign-out for pages, as
+	// package serve/oidc does; a person without a session is sent there. Beside Identify.
+	SignIn http.Handler
 	// APIKeys let back ends of products mint tokens for their pages, beside Local or
 	// Identify; Keys seal the tokens, and are the same on all machines.
 	APIKeys []*APIKey
@@ -48,6 +51,7 @@ type Server struct {
 	inbox    *inbox.Inbox
 	local    *Local
 	identify func(*http.Request) (*Session, error)
+	signing  http.Handler // nil: pages do not sign in here
 	embed    *embedder
 	origins  []string // of pages elsewhere that may use the API with a token
 	hosts    []string
@@ -65,7 +69,7 @@ func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
 	if opts == nil || (opts.Local == nil) == (opts.Identify == nil) {
 		panic("serve: exactly one of Options.Local and Options.Identify must be set")
 	}
-	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, log: opts.Log, version: opts.Version, bodyTime: bodyTime, reading: make(chan struct{}, readers)}
+	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, signing: opts.SignIn, log: opts.Log, version: opts.Version, bodyTime: bodyTime, reading: make(chan struct{}, readers)}
 	s.streams.most = opts.Streams
 	if s.streams.most <= 0 {
 		s.streams.most = defaultStreams
@@ -109,6 +113,11 @@ func (s *Server) Handler() http.Handler {
 		handle("POST /v1/sign-in/addresses", s.serve(route{"POST /v1/sign-in/addresses", "", ofNothing, (*Server).freshAddress}))
 		handle("POST /v1/sign-in", http.HandlerFunc(s.signIn))
 	}
+	if s.signing != nil {
+		handle("GET /sign-in", s.signing)
+		handle("GET /sign-in/callback", s.signing)
+		handle("POST /sign-out", s.signing)
+	}
 	if s.embed != nil {
 		handle("POST /v1/embed-tokens", http.HandlerFunc(s.mintToken))
 		handle("POST /v1/embed-tokens/revoke", http.HandlerFunc(s.revokeTokens))
@@ -140,8 +149,13 @@ func (s *Server) otherMethod(allowed []string) http.Handler {
 // the shell is there: after a reload only the page's script can read the bearer from
 // its own storage.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	_, err := s.identifyAs(r)
+	if err != nil && s.signing != nil {
+		http.Redirect(w, r, "/sign-in", http.StatusSeeOther)
+		return
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if _, err := s.identifyAs(r); err != nil {
+	if err != nil {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="parley"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	}
@@ -182,6 +196,7 @@ func (s *Server) session(w http.ResponseWriter, r *asker) error {
 		"name":      r.name(),
 		"scopes":    r.scopes(),
 		"operator":  r.Operator,
+		"sign_out":  s.signing != nil, // there is POST /sign-out
 		"product":   "Parley",
 		"version":   s.version,
 		"model":     false, // no model is connected: the person picks the tools

@@ -1,0 +1,37 @@
+package oidc
+
+import (
+	"html/template"
+	"net/http"
+)
+
+// A page says how a sign-in ended. Nothing that came with the request is on it.
+type page struct {
+	Title, Text, Link string
+}
+
+var (
+	pageDenied   = page{"You are not signed in", "The sign-in was refused, by you or by your organisation.", "Try again"}
+	pageState    = page{"You are not signed in", "This sign-in was begun in another browser, was used already, or took too long.", "Sign in again"}
+	pageOdd      = page{"You are not signed in", "The answer of the sign-in service does not fit what was asked.", "Sign in again"}
+	pageProvider = page{"You are not signed in", "The sign-in service could not be used. Whoever runs this host finds the reason in its log.", "Try again"}
+	pageTrouble  = page{"You are not signed in", "This host could not store the sign-in. Try again in a moment.", "Try again"}
+	pageOut      = page{"You are signed out", "Questions stay here until you come back.", "Sign in"}
+)
+
+var layout = template.Must(template.New("page").Parse(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{{.Title}} - Parley</title>
+<h1>{{.Title}}</h1>
+<p>{{.Text}}</p>
+<p><a href="/sign-in">{{.Link}}</a></p>
+</html>
+`))
+
+func answer(w http.ResponseWriter, status int, p page) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	layout.Execute(w, p) // the reader is gone: nobody to tell
+}
