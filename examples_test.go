@@ -25,6 +25,8 @@ var withoutExample = map[string]string{
 	"elicit/replaytest":       inDoc,
 	"inbox/inboxtest":         inDoc,
 	"internal/servicetest":    inDoc,
+
+	"internal/fakeprovider/cmd/fakeprovider": "a program: internal/fakeprovider has the Example",
 }
 
 // inDoc is the reason of packages whose functions want a *testing.T, which an
