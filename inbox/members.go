@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -13,8 +14,29 @@ import (
 // stores the row again.
 type members map[string]json.RawMessage
 
-// unknown returns the members of both parts of a row that the given structs do
-// not have. A view stores nothing and need not look.
+// decode reads a stored object into the struct that known points to, and
+// returns the members that it does not have. A view stores nothing and need not
+// look for them.
+func (w *work) decode(object []byte, known any) (members, error) {
+	if w.writes {
+		// Nearly always there are none, and one pass is enough.
+		strict := json.NewDecoder(bytes.NewReader(object))
+		strict.DisallowUnknownFields()
+		if strict.Decode(known) == nil && strict.InputOffset() == int64(len(object)) {
+			return nil, nil
+		}
+		reflect.ValueOf(known).Elem().SetZero()
+	}
+	if err := json.Unmarshal(object, known); err != nil {
+		return nil, errors.New("damaged") // the text of the error has a part of it
+	}
+	if !w.writes {
+		return nil, nil
+	}
+	return strangers(object, known)
+}
+
+// unknown is what decode returns, for both parts of a row.
 func (w *work) unknown(detail, content []byte, knownDetail, knownContent any) (more, within members, err error) {
 	if !w.writes {
 		return nil, nil, nil
@@ -31,7 +53,7 @@ func strangers(object []byte, known any) (members, error) {
 	if err := json.Unmarshal(object, &all); err != nil {
 		return nil, errors.New("its row is damaged")
 	}
-	for field := range reflect.TypeOf(known).Fields() {
+	for field := range reflect.Indirect(reflect.ValueOf(known)).Type().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		delete(all, name)
 	}

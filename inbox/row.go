@@ -141,20 +141,18 @@ func (w *work) openBrief(row *CallRow) (*callRecord, error) {
 
 func (w *work) openCall(row *CallRow) (*callRecord, error) {
 	var detail callDetail
-	if err := json.Unmarshal(row.Detail, &detail); err != nil {
-		return nil, fmt.Errorf("inbox: call %s: its row is damaged", row.ID)
+	more, err := w.decode(row.Detail, &detail)
+	if err != nil {
+		return nil, fmt.Errorf("inbox: call %s: its row is %w", row.ID, err)
 	}
 	plain, err := w.in.keys.Open(callPurpose, []string{w.key, string(row.ID)}, row.Content)
 	if err != nil {
 		return nil, fmt.Errorf("inbox: call %s: %w", row.ID, err)
 	}
 	var content callContent
-	if err := json.Unmarshal(plain, &content); err != nil {
-		return nil, fmt.Errorf("inbox: call %s: its content is damaged", row.ID)
-	}
-	more, within, err := w.unknown(row.Detail, plain, detail, content)
+	within, err := w.decode(plain, &content)
 	if err != nil {
-		return nil, fmt.Errorf("inbox: call %s: %w", row.ID, err)
+		return nil, fmt.Errorf("inbox: call %s: its content is %w", row.ID, err)
 	}
 	c := w.record(row, detail, content)
 	c.sealed, c.plain, c.more, c.within = row.Content, plain, more, within
@@ -237,20 +235,18 @@ func (c *callRecord) due() time.Time {
 
 func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
 	var detail questionDetail
-	if err := json.Unmarshal(row.Detail, &detail); err != nil {
-		return nil, fmt.Errorf("inbox: question %s: its row is damaged", row.ID)
+	more, err := w.decode(row.Detail, &detail)
+	if err != nil {
+		return nil, fmt.Errorf("inbox: question %s: its row is %w", row.ID, err)
 	}
 	plain, err := w.in.keys.Open(questionPurpose, []string{w.key, string(row.ID)}, row.Content)
 	if err != nil {
 		return nil, fmt.Errorf("inbox: question %s: %w", row.ID, err)
 	}
 	var content questionContent
-	if err := json.Unmarshal(plain, &content); err != nil {
-		return nil, fmt.Errorf("inbox: question %s: its content is damaged", row.ID)
-	}
-	more, within, err := w.unknown(row.Detail, plain, detail, content)
+	within, err := w.decode(plain, &content)
 	if err != nil {
-		return nil, fmt.Errorf("inbox: question %s: %w", row.ID, err)
+		return nil, fmt.Errorf("inbox: question %s: its content is %w", row.ID, err)
 	}
 	q := &questionRecord{
 		Question: Question{

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -20,15 +21,15 @@ type work struct {
 
 	calls     map[CallID]*callRecord
 	questions map[QuestionID]*questionRecord
-	stored    map[CallID][]*questionRecord // those that the store has of a call, once they were read
-	touched   []any                        // *callRecord or *questionRecord, in the order of their first change
+	stored    map[CallID][]*QuestionRow // those that the store has of a call, once they were read
+	touched   []any                     // *callRecord or *questionRecord, in the order of their first change
 	hints     []Hint
 }
 
 func (in *Inbox) work(tx Tx, key string, p Principal) *work {
 	return &work{
 		in: in, tx: tx, key: key, principal: p, now: tx.Now(),
-		calls: map[CallID]*callRecord{}, questions: map[QuestionID]*questionRecord{}, stored: map[CallID][]*questionRecord{},
+		calls: map[CallID]*callRecord{}, questions: map[QuestionID]*questionRecord{}, stored: map[CallID][]*QuestionRow{},
 	}
 }
 
@@ -181,37 +182,51 @@ func (w *work) adopt(row *QuestionRow) (*questionRecord, error) {
 // asked returns all questions of a call, oldest first, with the changes of
 // this transaction.
 func (w *work) asked(id CallID) ([]*questionRecord, error) {
-	stored, known := w.stored[id]
-	if !known {
-		rows, err := w.tx.Questions(QuestionQuery{Call: id})
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range slices.Backward(rows) {
-			q, err := w.adopt(row)
-			if err != nil {
-				return nil, err
-			}
-			stored = append(stored, q)
-		}
-		w.stored[id] = stored
-	}
-	list := slices.Clone(stored)
-	for _, record := range w.touched { // those added in this transaction
-		if q, ok := record.(*questionRecord); ok && q.Call == id && q.Seq == 0 {
-			list = append(list, q)
-		}
-	}
-	return list, nil
+	return w.askedIf(id, func(*questionRecord) bool { return true }, func(*QuestionRow) bool { return true })
 }
 
 // round returns the questions of the call's present round.
 func (w *work) round(c *callRecord) ([]*questionRecord, error) {
-	all, err := w.asked(c.ID)
-	if err != nil {
-		return nil, err
+	return w.askedIf(c.ID, func(q *questionRecord) bool { return q.Round == c.Round }, func(row *QuestionRow) bool {
+		// The seals of earlier rounds need not be opened.
+		var detail struct {
+			Round int `json:"round"`
+		}
+		return json.Unmarshal(row.Detail, &detail) != nil || detail.Round == c.Round
+	})
+}
+
+// askedIf returns those questions of a call for which want holds; may tells of
+// a row whose seal is closed whether it could.
+func (w *work) askedIf(id CallID, want func(*questionRecord) bool, may func(*QuestionRow) bool) ([]*questionRecord, error) {
+	rows, known := w.stored[id]
+	if !known {
+		var err error
+		if rows, err = w.tx.Questions(QuestionQuery{Call: id}); err != nil {
+			return nil, err
+		}
+		slices.Reverse(rows)
+		w.stored[id] = rows
 	}
-	return slices.DeleteFunc(all, func(q *questionRecord) bool { return q.Round != c.Round }), nil
+	var list []*questionRecord
+	for _, row := range rows {
+		if w.questions[row.ID] == nil && !may(row) {
+			continue
+		}
+		q, err := w.adopt(row)
+		if err != nil {
+			return nil, err
+		}
+		if want(q) {
+			list = append(list, q)
+		}
+	}
+	for _, record := range w.touched { // those added in this transaction
+		if q, ok := record.(*questionRecord); ok && q.Call == id && q.Seq == 0 && want(q) {
+			list = append(list, q)
+		}
+	}
+	return list, nil
 }
 
 func (w *work) touch(c *callRecord) {
