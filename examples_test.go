@@ -25,6 +25,8 @@ var withoutExample = map[string]string{
 	"elicit/replaytest":       inDoc,
 	"inbox/inboxtest":         inDoc,
 	"internal/servicetest":    inDoc,
+	"internal/oidctest":       inDoc,
+	"serve/oidc":              "its Example needs a provider: it is compiled and does not run",
 
 	"internal/fakeprovider/cmd/fakeprovider": "a program: internal/fakeprovider has the Example",
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/parley-mcp/parley/inbox"
@@ -134,4 +135,28 @@ func (e *embedder) apiKey(r *http.Request) (*APIKey, error) {
 		return nil, errAPIKey
 	}
 	return found, nil
+}
+
+// WriteAPIKeys writes what [ReadAPIKeys] reads, in one step and with mode 0600.
+func WriteAPIKeys(path string, keys []*APIKey) error {
+	b, err := json.MarshalIndent(map[string]any{"keys": keys}, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".api-keys-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(append(b, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }

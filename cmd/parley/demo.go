@@ -54,6 +54,11 @@ func runDemo(ctx context.Context, env *environment, common hostFlags, addr strin
 		return err
 	}
 	defer release()
+	for _, f := range []struct{ name, addr string }{{"--addr", common.addr}, {"--travel-addr", addr}} {
+		if err := onlyLoopback(f.name, f.addr); err != nil {
+			return err
+		}
+	}
 	page, err := listen(ctx, "--addr", common.addr)
 	if err != nil {
 		return err

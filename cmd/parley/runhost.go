@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -51,10 +50,6 @@ func takeData(dir string) (release func(), err error) {
 func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Listener, what hosting) (err error) {
 	servers := what.servers
 	log := newLog(env)
-	signIn, err := serve.OpenLocal(filepath.Join(common.data, tokenFile))
-	if err != nil {
-		return usageError("", "the sign-in token: %w", err)
-	}
 	kept, err := openStorage(ctx, &common.storeFlags, common.data, log)
 	if err != nil {
 		return err
@@ -79,7 +74,13 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 	if err != nil {
 		return usageError("", "%w", err)
 	}
-	api := serve.New(h, in, &serve.Options{Local: signIn, Log: log, Version: version})
+	signIn, err := common.authFlags.open(ctx, env, common.data, kept, log)
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
+	options := signIn.options(kept)
+	options.Log, options.Version = log, version
+	api := serve.New(h, in, options)
 
 	running := filepath.Join(common.data, runningFile)
 	base := "http://" + ln.Addr().String()
@@ -91,9 +92,13 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 	for _, note := range servers.Notes {
 		fmt.Fprintf(env.stderr, "parley: note: %s\n", note)
 	}
-	fmt.Fprintf(env.stdout, "Parley is ready. Open this address; it signs in one browser, once, within %s:\n\n  %s\n\n",
-		inMinutes(serve.OneTimeLife), serve.Address(base, signIn.OneTime()))
-	fmt.Fprintf(env.stdout, "%sAnother address: parley address --data %s\nStop: Ctrl-C\n", what.ready, common.data)
+	if signIn.local != nil {
+		fmt.Fprintf(env.stdout, "Parley is ready. Open this address; it signs in one browser, once, within %s:\n\n  %s\n\n",
+			inMinutes(serve.OneTimeLife), serve.Address(base, signIn.local.OneTime()))
+		fmt.Fprintf(env.stdout, "%sAnother address: parley address --data %s\nStop: Ctrl-C\n", what.ready, common.data)
+	} else {
+		fmt.Fprintf(env.stdout, "Parley is ready at %s, for the people of %s.\nStop: Ctrl-C\n", common.publicURL, common.issuer)
+	}
 	return serveUntil(ctx, ln, api.Handler(), h.Run)
 }
 
@@ -156,18 +161,8 @@ func ended(err error) error {
 	return err
 }
 
-// listen opens a loopback listener for the flag. Local sign-in is for the person at
-// this machine: on an address that others reach, the bearer would cross the network
-// in the clear.
+// listen opens the listener of the flag.
 func listen(ctx context.Context, flagName, addr string) (net.Listener, error) {
-	hostname, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, usageError("write it as HOST:PORT, for example "+defaultAddr, "%s %q: %w", flagName, addr, err)
-	}
-	if ip, err := netip.ParseAddr(hostname); hostname != "localhost" && (err != nil || !ip.IsLoopback()) {
-		return nil, usageError("use 127.0.0.1:PORT, and a tunnel (ssh -L) from elsewhere",
-			"%s %s is not on loopback, and local sign-in is for this machine only", flagName, addr)
-	}
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -18,13 +18,14 @@ const maxRetention = 36525
 // hostFlags are the flags of a host; demo and serve share those of register.
 type hostFlags struct {
 	storeFlags // of serve
+	authFlags  // of serve
 
 	addr, data string
 	retention  int // days, of serve; 0: the inbox's default
 }
 
 func (h *hostFlags) register(fs *flag.FlagSet) {
-	fs.StringVar(&h.addr, "addr", defaultAddr, "`HOST:PORT`: where the page and its API listen; loopback only with local sign-in")
+	fs.StringVar(&h.addr, "addr", defaultAddr, "`HOST:PORT`: where the page and its API listen; loopback only with --auth local")
 	fs.StringVar(&h.data, "data", defaultData, "`DIRECTORY` for the store, the keys and the sign-in token")
 }
 
@@ -47,13 +48,21 @@ ${VAR} is taken from the environment in env, headers, url and args.
 Any number of machines may serve one PostgreSQL: --store postgres://..., and --keys
 with the same file on each; docs/several-machines.md says how.
 
+With --auth local the printed address signs in the one person of this machine. With
+--auth oidc people sign in with an OpenID provider; put a proxy that speaks TLS in
+front, and name its address with --public-url. The provider is told the address
+PUBLIC-URL/sign-in/callback.
+
 Examples:
   parley serve --servers mcp.json
-  PARLEY_ADDR=127.0.0.1:9000 parley serve --servers mcp.json --data /var/lib/parley`,
+  PARLEY_ADDR=127.0.0.1:9000 parley serve --servers mcp.json --data /var/lib/parley
+  parley serve --servers mcp.json --auth oidc --public-url https://parley.example.com \
+    --oidc-issuer https://id.example.com --oidc-client-id parley --operator-group parley-operators`,
 	setup: func(fs *flag.FlagSet) func(context.Context, *environment) error {
 		var common hostFlags
 		common.register(fs)
 		common.storeFlags.register(fs)
+		common.authFlags.register(fs)
 		fs.IntVar(&common.retention, "retention", 30, "`DAYS` after which what an ended call contained is removed")
 		file := fs.String("servers", "", "`FILE` with the object \"mcpServers\"")
 		return func(ctx context.Context, env *environment) error {
@@ -62,6 +71,9 @@ Examples:
 			}
 			if common.retention < 1 || common.retention > maxRetention {
 				return usageError("", "--retention has to be between 1 and %d days", maxRetention)
+			}
+			if err := common.authFlags.check(); err != nil {
+				return err
 			}
 			if *file == "" {
 				return usageError("--servers FILE names a JSON file with the object \"mcpServers\"; `parley demo` brings a server of its own",
@@ -76,6 +88,11 @@ Examples:
 				return err
 			}
 			defer release()
+			if common.kind != authOIDC {
+				if err := onlyLoopback("--addr", common.addr); err != nil {
+					return err
+				}
+			}
 			ln, err := listen(ctx, "--addr", common.addr)
 			if err != nil {
 				return err
