@@ -3,6 +3,8 @@ package elicit
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -37,6 +39,22 @@ func FromToken(issuer string) func(context.Context, *mcp.RequestExtra) (Principa
 		}
 		return Principal{Issuer: issuer, Subject: extra.TokenInfo.UserID}, nil
 	}
+}
+
+// identify asks for the principal behind a request. The author's function gets
+// something to look at on stdio too, and its panic, which would end the process,
+// refuses the request.
+func (s *Server) identify(ctx context.Context, extra *mcp.RequestExtra) (p Principal, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			s.log.Error("Options.Principal panicked", "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+			p, err = Principal{}, errors.New("elicit: Options.Principal panicked")
+		}
+	}()
+	if extra == nil {
+		extra = &mcp.RequestExtra{}
+	}
+	return s.principal(ctx, extra)
 }
 
 // localKey is the context key of requests that [Serve] reads.

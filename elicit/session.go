@@ -50,7 +50,7 @@ func (s sessions) inner(outer string, p Principal) (string, bool) {
 
 // admit prepares a legacy request and its response, or answers it.
 func (h *handler) admit(w http.ResponseWriter, req *http.Request) (http.ResponseWriter, bool) {
-	principal, err := h.server.principal(req.Context(), &mcp.RequestExtra{
+	principal, err := h.server.identify(req.Context(), &mcp.RequestExtra{
 		TokenInfo: auth.TokenInfoFromContext(req.Context()), Header: req.Header,
 	})
 	if err != nil {

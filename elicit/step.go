@@ -85,7 +85,7 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 	if err != nil {
 		return nil, refuseWith(refuseArguments, err.Error())
 	}
-	principal, err := s.principal(ctx, in.extra)
+	principal, err := s.identify(ctx, in.extra)
 	if err != nil {
 		s.log.Warn("no principal for a request", "method", in.method, "error", err)
 		return nil, refuse(refusePrincipal)
