@@ -12,6 +12,11 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+	"cel.dev/cel-go/interpreter"
+
+	"github.com/parley-mcp/parley/internal/plain"
 )
 
 // Bounds of expressions. Costs are CEL's own units, of which one is about a
@@ -22,9 +27,9 @@ const (
 	maxExprDepth = 32      // of the parser
 	maxNesting   = 2       // of all, exists, map and the like
 	maxRegex     = 1000    // instructions of a compiled pattern
-	maxCost      = 20_000  // of one evaluation
-	maxAllCost   = 100_000 // of all evaluations of one decision
-	maxMemory    = 100_000 // elements that one evaluation may make
+	maxCost      = 50_000  // of one evaluation
+	maxAllCost   = 200_000 // of all evaluations of one decision
+	maxMemory    = 4 << 20 // characters and elements that one evaluation may hold; arguments have at most a quarter
 )
 
 // argumentsVar is the variable that holds the call's arguments.
@@ -132,7 +137,7 @@ func compileExpr(env *cel.Env, source string) (*expr, error) {
 		return nil, bad
 	}
 	program, err := env.Program(checked,
-		cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost), cel.MemoryLimit(maxMemory))
+		cel.EvalOptions(cel.OptOptimize), cel.CostTracking(costs{}), cel.CostLimit(maxCost), cel.MemoryLimit(maxMemory))
 	if err != nil {
 		return nil, &exprError{1, 1, firstLine(err.Error())}
 	}
@@ -152,16 +157,52 @@ func (x *expr) eval(vars map[string]any) (holds bool, cost uint64, err error) {
 		cost = *details.ActualCost()
 	}
 	if err != nil {
-		if strings.Contains(err.Error(), "limit exceeded") {
+		if _, cancelled := errors.AsType[interpreter.EvalCancelledError](err); cancelled {
 			return false, maxCost, errCost
 		}
-		return false, cost, errors.New(firstLine(err.Error()))
+		return false, cost, errors.New(plain.Line(firstLine(err.Error()), maxText))
 	}
 	b, ok := value.(types.Bool)
 	if !ok {
 		return false, cost, errNotBool
 	}
 	return bool(b), cost, nil
+}
+
+// costs charges for calls whose overload is known only when they are made, since
+// the arguments' types are: cel-go takes those for work of one unit, however
+// long a text is.
+type costs struct{}
+
+// CallCost returns nil where cel-go's own model holds.
+func (costs) CallCost(function, overload string, args []ref.Val, result ref.Val) *uint64 {
+	cost := uint64(1)
+	switch function {
+	case operators.Equals, operators.NotEquals, overloads.Contains, overloads.Matches, overloads.StartsWith, overloads.EndsWith:
+		return nil // one overload each: always known
+	case operators.In:
+		if list, ok := args[1].(traits.Lister); ok {
+			n, _ := list.Size().(types.Int)
+			cost += uint64(n) * (1 + length(args[0])/10)
+		}
+	default:
+		for _, arg := range args {
+			cost += length(arg) / 10 // as cel.StringTraversalCostFactor has it
+		}
+		cost += length(result) / 10
+	}
+	return &cost
+}
+
+// length is the length of a text in bytes; 0 for what is none.
+func length(v ref.Val) uint64 {
+	switch v := v.(type) {
+	case types.String:
+		return uint64(len(v))
+	case types.Bytes:
+		return uint64(len(v))
+	}
+	return 0
 }
 
 func firstLine(s string) string {
