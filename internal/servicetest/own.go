@@ -176,14 +176,20 @@ func (s *OwnPostgres) log() []byte {
 
 // Stop is PostgreSQL's fast shutdown: transactions that run are rolled back
 // and connections are cut. It waits for the end.
-func (s *OwnPostgres) Stop() {
+func (s *OwnPostgres) Stop() { s.t.Helper(); s.end(syscall.SIGINT) }
+
+// Crash is its immediate shutdown: nothing is written any more, and the next
+// start recovers from the log. It waits for the end.
+func (s *OwnPostgres) Crash() { s.t.Helper(); s.end(syscall.SIGQUIT) }
+
+func (s *OwnPostgres) end(how os.Signal) {
 	s.t.Helper()
 	select {
 	case <-s.exited:
 		return
 	default:
 	}
-	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := s.cmd.Process.Signal(how); err != nil {
 		s.t.Error(err)
 	}
 	select {

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -27,104 +24,145 @@ import (
 	"github.com/parley-mcp/parley/internal/travel"
 )
 
-// Variables of the torture: "CALLS,MACHINES,KILLS" makes it longer, and the
-// second names a file that gets a line about it.
+// Variables of the torture: the first is the seed of a plan of harm, to have it
+// again (what the processes do meanwhile is not in it), the second names a file
+// that gets a line about each torture.
 const (
-	tortureSize   = "PARLEY_TORTURE"
+	tortureSeed   = "PARLEY_TORTURE_SEED"
 	tortureReport = "PARLEY_TORTURE_REPORT"
 )
 
-// TestTorture runs two-round calls on machines that share one database, and
-// kills machines all the while: some at a random moment, some while a request
-// is on the wire, before the server has it or before its reply is back. Machines
-// come back with another way to be woken, or none, and connections that listen
-// are cut. The server writes down each execution before it replies. In the end
-// every call is done, and was executed once, or is uncertain, and was executed
-// at most once.
+// TestTorture is the short form of what TestTorturePostgres (tag proof) does
+// for longer, with the database that all tests share.
 func TestTorture(t *testing.T) {
 	t.Parallel()
-	size := torture{calls: 40, machines: 2, kills: 6, patience: 3 * time.Minute}
-	if text := os.Getenv(tortureSize); text != "" {
-		if _, err := fmt.Sscanf(text, "%d,%d,%d", &size.calls, &size.machines, &size.kills); err != nil {
-			t.Fatalf("%s is CALLS,MACHINES,KILLS: %v", tortureSize, err)
-		}
-		size.patience = 2 * time.Hour
-	}
-	size.run(t)
+	x := &torture{calls: 40, kills: 8, patience: 3 * time.Minute}
+	x.run(t, func(servers map[string]any) []*parley {
+		x.common = newShared(t, servers)
+		return x.share(2)
+	})
 }
 
+// A torture runs two-round calls on machines that share a store, and kills
+// processes all the while, machines and the server of the calls: some at a
+// random moment, some while a request is on the wire, before the server has it
+// or before its reply is back. Machines come back with another way to be woken,
+// or none, and connections that listen are cut. The server writes down each
+// execution before it replies. In the end every call is done, and was executed
+// once, or it is uncertain, was executed at most once, and a process was killed
+// while it was under way.
 type torture struct {
-	calls, machines, kills int
-	patience               time.Duration
-	note                   string // what is special, for the report
+	calls, kills int
+	patience     time.Duration
+	note         string // what is special, for the report
 
-	t      *testing.T
-	common *shared
-	desk   *desk
-	wire   *wire
+	// restart stops the store and starts it again; it is called restarts times.
+	restart  func(n int)
+	restarts int
+
+	t        *testing.T
+	rand     *rand.Rand // of the plan
+	common   *shared    // nil: one machine on a file
+	machines []*parley
+	notify   []string // the ways in which machines are woken
+	desk     *desk
+	wire     *wire
+	cuts     int
 
 	mu    sync.Mutex
 	alive []*parley
 	ids   map[int]string // of calls, by their number
-	cuts  int
+	hurts []hurt
 }
+
+// A hurt is the time from a kill until the process was back.
+type hurt struct{ from, to time.Time }
 
 // callsPerServer keeps below what one server may ask one person in a minute.
 const callsPerServer = 4
 
-func (x *torture) run(t *testing.T) {
+func (x *torture) run(t *testing.T, start func(servers map[string]any) []*parley) {
 	begun := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), x.patience)
 	var work sync.WaitGroup
 	defer work.Wait() // after cancel
 	defer cancel()
-	x.t, x.ids = t, map[int]string{}
+	seed := rand.Uint64()
+	if text := os.Getenv(tortureSeed); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", tortureSeed, err)
+		}
+	}
+	t.Logf("%s=%d", tortureSeed, seed)
+	x.t, x.ids, x.rand = t, map[int]string{}, rand.New(rand.NewPCG(seed, 0))
 	x.desk = newDesk(t, "never")
 	x.wire = newWire(t, x.desk.url())
 	servers := map[string]any{}
 	for i := range (x.calls + callsPerServer - 1) / callsPerServer {
 		servers[fmt.Sprint("travel", i)] = map[string]any{"url": x.wire.url}
 	}
-	x.common = newShared(t, servers)
-	nats := servicetest.NATS(t) + "/" + servicetest.Name()
-	machines := make([]*parley, x.machines)
-	for i := range machines {
-		machines[i] = x.common.machine()
-		x.join(machines[i])
-	}
+	x.machines = start(servers)
+	x.alive = slices.Clone(x.machines)
 
 	work.Go(func() { x.compose(ctx) })
 	for range 2 {
 		work.Go(func() { x.answer(ctx) })
 	}
-	// The kills are spread over the calls as they end.
+	// The harm is spread over the calls as they end.
 	for kill := range x.kills {
 		want := x.calls * (kill + 1) / (x.kills + 2)
 		x.until(ctx, fmt.Sprintf("%d executions", want), func() bool { return x.desk.bookings() >= want })
-		p := machines[rand.IntN(len(machines))]
-		switch kill % 3 {
-		case 0:
-			x.strike(p)
-		case 1:
-			x.wire.strike(ctx, beforeServer, func() { x.strike(p) })
-		case 2:
-			x.wire.strike(ctx, beforeReply, func() { x.strike(p) })
+		for n := range x.restarts {
+			if kill == (n+1)*x.kills/(x.restarts+1) {
+				x.restart(n)
+			}
 		}
-		x.cutListeners()
-		p.args = append(slices.Clone(x.common.args), "--addr", strings.TrimPrefix(p.base, "http://"), "--data", p.data)
-		switch rand.IntN(3) {
-		case 0:
-			p.args = append(p.args, "--notify", "none")
-		case 1:
-			p.args = append(p.args, "--notify", nats)
+		if x.rand.IntN(4) == 0 {
+			x.hurt(ctx, x.desk.kill, func() { x.desk.again("never") })
+		} else {
+			p := x.machines[x.rand.IntN(len(x.machines))]
+			x.hurt(ctx, func() { x.strike(p) }, func() { x.revive(p) })
 		}
-		p.again()
-		x.join(p)
 	}
 	states := x.settle(ctx)
 	cancel()
 	work.Wait()
 	x.judge(states, time.Since(begun))
+}
+
+// share starts machines that share x.common.
+func (x *torture) share(machines int) (list []*parley) {
+	x.notify = []string{"", "none", servicetest.NATS(x.common.t) + "/" + servicetest.Name()}
+	for range machines {
+		list = append(list, x.common.machine())
+	}
+	return list
+}
+
+// hurt kills a process, at a moment of one of three kinds, and starts it again.
+func (x *torture) hurt(ctx context.Context, kill, again func()) {
+	var h hurt
+	act := func() {
+		h.from = time.Now()
+		kill()
+	}
+	switch x.rand.IntN(3) {
+	case 0:
+		act()
+	case 1:
+		x.wire.strike(ctx, beforeServer, act)
+	case 2:
+		x.wire.strike(ctx, beforeReply, act)
+	}
+	if x.common != nil {
+		x.cutListeners()
+	}
+	again()
+	h.to = time.Now()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.hurts = append(x.hurts, h)
 }
 
 // until waits for what takes as long as the whole torture may.
@@ -139,17 +177,25 @@ func (x *torture) until(ctx context.Context, what string, cond func() bool) {
 	}
 }
 
-func (x *torture) join(p *parley) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.alive = append(x.alive, p)
-}
-
 func (x *torture) strike(p *parley) {
 	x.mu.Lock()
 	x.alive = slices.DeleteFunc(x.alive, func(other *parley) bool { return other == p })
 	x.mu.Unlock()
 	p.kill()
+}
+
+// revive starts a machine again, on its own data and at its own address.
+func (x *torture) revive(p *parley) {
+	if x.common != nil {
+		p.args = append(slices.Clone(x.common.args), "--addr", strings.TrimPrefix(p.base, "http://"), "--data", p.data)
+		if way := x.notify[x.rand.IntN(len(x.notify))]; way != "" {
+			p.args = append(p.args, "--notify", way)
+		}
+	}
+	p.again()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.alive = append(x.alive, p)
 }
 
 // cutListeners ends the connections by which machines hear of each other: what
@@ -304,7 +350,9 @@ func (x *torture) judge(states map[int]string, took time.Duration) {
 	executed, keys := map[string]int{}, map[string]int{}
 	for _, e := range entries {
 		executed[e.From]++
-		keys[e.Call]++
+		if keys[e.Call]++; keys[e.Call] > 1 {
+			x.t.Errorf("the idempotency key of %s was executed %d times", e.From, keys[e.Call])
+		}
 	}
 	var done, uncertain, lost, twice, ghosts int
 	for i := range x.calls {
@@ -322,21 +370,41 @@ func (x *torture) judge(states map[int]string, took time.Duration) {
 			}
 		case states[i] == "uncertain":
 			uncertain++
+			if !x.underWay(i) {
+				x.t.Errorf("call %d is uncertain, and nothing was killed while it was under way: sent %v", i, x.wire.flown(i))
+			}
 		default:
 			lost++
 		}
 	}
-	if len(keys) != len(entries) {
-		x.t.Errorf("%d executions with %d idempotency keys", len(entries), len(keys))
-	}
-	line := fmt.Sprintf("| %s | %d | %s | %d | %d | %d | %d | %d | %d | %d | %v |",
-		time.Now().UTC().Format(time.DateOnly), x.calls, strings.TrimSpace(fmt.Sprint(x.machines, " ", x.note)), x.kills, x.wire.hits, x.cuts, done, uncertain, lost, twice+ghosts, took.Round(time.Second))
+	line := fmt.Sprintf("| %s | %d | %s | %d | %d | %d | %d | %d | %d | %d | %d | %v |",
+		time.Now().UTC().Format(time.DateOnly), x.calls, strings.TrimSpace(fmt.Sprint(len(x.machines), " ", x.note)), x.kills, x.wire.hits, x.restarts, x.cuts,
+		done, uncertain, lost, twice+ghosts, took.Round(time.Second))
 	x.t.Log(line)
 	if path := os.Getenv(tortureReport); path != "" && !x.t.Failed() {
 		if err := appendLine(path, line); err != nil {
 			x.t.Error(err)
 		}
 	}
+}
+
+// gap is how long before its arrival at the server a request may be marked, and
+// how long after the reply has left it may be without its outcome in the store.
+const gap = 2 * time.Second
+
+// underWay reports whether a process was dead or killed in the gap of a send of
+// the call. A machine that is killed between the mark and the first byte leaves
+// no send behind: the call's last one may then be of the round before.
+func (x *torture) underWay(call int) bool {
+	flights := x.wire.flown(call)
+	for _, h := range x.hurts {
+		for _, f := range flights {
+			if h.from.Before(f.to.Add(gap)) && h.to.After(f.from.Add(-gap)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func appendLine(path, line string) error {
@@ -346,99 +414,4 @@ func appendLine(path, line string) error {
 	}
 	_, err = io.WriteString(f, line+"\n")
 	return errors.Join(err, f.Close())
-}
-
-// A wire leads to a server. It can hold one call up while something is done to
-// a machine.
-type wire struct {
-	url     string
-	tickets chan *ticket
-	hits    int // calls that were held up
-}
-
-// Where on its way a call is held up.
-const (
-	beforeServer = "before the server has it"
-	beforeReply  = "before its reply is back"
-)
-
-type ticket struct {
-	where string
-	act   func()
-	done  chan struct{}
-}
-
-type ticketKey struct{}
-
-func newWire(t *testing.T, target string) *wire {
-	t.Helper()
-	to, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &wire{tickets: make(chan *ticket)}
-	proxy := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: to.Scheme, Host: to.Host}) },
-		FlushInterval: -1,
-		ModifyResponse: func(r *http.Response) error {
-			if held, ok := r.Request.Context().Value(ticketKey{}).(*ticket); ok && held.where == beforeReply {
-				held.use()
-			}
-			return nil
-		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-		ErrorLog:     log.New(io.Discard, "", 0), // connections break all the time
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		// What is forwarded reaches the server also when its sender dies meanwhile.
-		ctx := context.WithoutCancel(r.Context())
-		if r.Header.Get("Mcp-Method") == "tools/call" {
-			select {
-			case held := <-w.tickets:
-				if held.where == beforeServer {
-					b, err := io.ReadAll(r.Body)
-					if err != nil {
-						close(held.done)
-						return
-					}
-					r.Body = io.NopCloser(strings.NewReader(string(b)))
-					held.use()
-				}
-				ctx = context.WithValue(ctx, ticketKey{}, held)
-			default:
-			}
-		}
-		proxy.ServeHTTP(out, r.WithContext(ctx))
-	}))
-	t.Cleanup(server.Close)
-	w.url = server.URL + to.Path
-	return w
-}
-
-func (k *ticket) use() {
-	k.act()
-	close(k.done)
-}
-
-// strike holds up the next call and acts. The act fails the test itself, so it
-// runs in the caller's goroutine.
-func (w *wire) strike(ctx context.Context, where string, act func()) {
-	now, acted := make(chan struct{}), make(chan struct{})
-	held := &ticket{where: where, act: func() { close(now); <-acted }, done: make(chan struct{})}
-	defer close(acted)
-	select {
-	case w.tickets <- held:
-		w.hits++
-	case <-ctx.Done():
-		return
-	case <-time.After(5 * time.Second): // no call is sent any more
-		act()
-		return
-	}
-	select {
-	case <-now:
-	case <-held.done:
-	case <-ctx.Done():
-	}
-	act()
 }

@@ -3,64 +3,66 @@
 package e2e_test
 
 import (
-	"context"
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/parley-mcp/parley/internal/servicetest"
 )
 
-// other is a torture of another kind than kills of machines on PostgreSQL. hurt
-// does the n-th harm, once that many of its calls are executed.
-func (x *torture) other(t *testing.T, start func(servers map[string]any), hurt func(ctx context.Context, n int)) {
-	begun := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), x.patience)
-	var work sync.WaitGroup
-	defer work.Wait() // after cancel
-	defer cancel()
-	x.t, x.ids = t, map[int]string{}
-	x.desk = newDesk(t, "never")
-	x.wire = newWire(t, x.desk.url())
-	servers := map[string]any{}
-	for i := range (x.calls + callsPerServer - 1) / callsPerServer {
-		servers[fmt.Sprint("travel", i)] = map[string]any{"url": x.wire.url}
+// tortureSize makes a torture shorter or longer: CALLS,KILLS.
+const tortureSize = "PARLEY_TORTURE"
+
+func newTorture(t *testing.T) *torture {
+	t.Helper()
+	x := &torture{calls: 2000, kills: 30, patience: time.Hour}
+	if text := os.Getenv(tortureSize); text != "" {
+		if _, err := fmt.Sscanf(text, "%d,%d", &x.calls, &x.kills); err != nil {
+			t.Fatalf("%s is CALLS,KILLS: %v", tortureSize, err)
+		}
 	}
-	start(servers)
-	work.Go(func() { x.compose(ctx) })
-	for range 2 {
-		work.Go(func() { x.answer(ctx) })
+	return x
+}
+
+// TestTorturePostgres: three machines on a PostgreSQL that is itself restarted,
+// in order and like a crash.
+func TestTorturePostgres(t *testing.T) {
+	t.Parallel()
+	x := newTorture(t)
+	server := servicetest.NewOwnPostgres(t, nil)
+	x.restarts, x.restart = 2, func(n int) {
+		if n%2 == 0 {
+			server.Crash()
+		} else {
+			server.Stop()
+		}
+		<-time.After(rand.N(time.Second)) // some work is begun and fails
+		server.Start()
 	}
-	for n := range x.kills {
-		want := x.calls * (n + 1) / (x.kills + 2)
-		x.until(ctx, fmt.Sprintf("%d executions", want), func() bool { return x.desk.bookings() >= want })
-		hurt(ctx, n)
-	}
-	states := x.settle(ctx)
-	cancel()
-	work.Wait()
-	x.judge(states, time.Since(begun))
+	x.run(t, func(servers map[string]any) []*parley {
+		x.common = &shared{t: t, dsn: server.DSN("", "torture")}
+		keys := filepath.Join(t.TempDir(), "keys.json")
+		if out, err := exec.Command(binary, "migrate", "--store", x.common.dsn, "--keys", keys).CombinedOutput(); err != nil {
+			t.Fatalf("parley migrate: %v\n%s", err, out)
+		}
+		// A lease that outlasts the restarts: what a machine learns while the
+		// store is away is written down when it is back.
+		x.common.args = []string{"serve", "--servers", serversFile(t, servers), "--store", x.common.dsn, "--keys", keys, "--lease", "10s"}
+		return x.share(3)
+	})
 }
 
 // TestTortureSQLite: one process on SQLite is killed and started again.
 func TestTortureSQLite(t *testing.T) {
 	t.Parallel()
-	x := &torture{calls: 300, machines: 1, kills: 15, patience: 20 * time.Minute, note: "SQLite"}
-	var p *parley
-	x.other(t, func(servers map[string]any) {
+	x := newTorture(t)
+	x.note = "SQLite"
+	x.run(t, func(servers map[string]any) []*parley {
 		store := "sqlite:" + filepath.Join(t.TempDir(), "torture.db")
-		p = start(t, "serve", "--servers", serversFile(t, servers), "--store", store, "--lease", "3s")
-		x.join(p)
-	}, func(ctx context.Context, n int) {
-		switch n % 3 {
-		case 0:
-			x.strike(p)
-		case 1:
-			x.wire.strike(ctx, beforeServer, func() { x.strike(p) })
-		case 2:
-			x.wire.strike(ctx, beforeReply, func() { x.strike(p) })
-		}
-		p.again()
-		x.join(p)
+		return []*parley{start(t, "serve", "--servers", serversFile(t, servers), "--store", store, "--lease", "3s")}
 	})
 }
