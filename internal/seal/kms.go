@@ -36,8 +36,9 @@ var kmsData = []byte("parley keys")
 // OpenKMS reads the ring in the file at path, whose keyset is encrypted by the
 // service, and makes the file if it is not there. The keys then work from
 // memory: no text that is sealed or opened waits for the service. [Ring.Reload]
-// confirms them; if it has not succeeded for MaxAge the ring fails closed with
-// [ErrKeysGone] until it does.
+// confirms them, if the file has changed or a quarter of MaxAge has passed; if
+// it has not succeeded for MaxAge the ring fails closed with [ErrKeysGone] until
+// it does.
 //
 // Errors do not repeat what the service said, which may quote what it was sent.
 func OpenKMS(path string, kms KMS, options *KMSOptions) (*Ring, error) {
@@ -48,17 +49,17 @@ func OpenKMS(path string, kms KMS, options *KMSOptions) (*Ring, error) {
 	if options != nil && options.MaxAge > 0 {
 		o.MaxAge = options.MaxAge
 	}
-	handle, err := readEncrypted(path, kms, o.Timeout)
+	text, handle, err := readEncrypted(path, kms, o.Timeout)
 	if errors.Is(err, fs.ErrNotExist) {
 		fresh := NewRing().keys.Load().handle
-		text, err := encrypt(fresh, kms, o.Timeout)
+		made, err := encrypt(fresh, kms, o.Timeout)
 		if err != nil {
 			return nil, fmt.Errorf("seal: keys file %s: %w", path, err)
 		}
-		if err := create(path, text); err != nil {
+		if err := create(path, made); err != nil {
 			return nil, err
 		}
-		handle, err = readEncrypted(path, kms, o.Timeout) // a faster process may have made it
+		text, handle, err = readEncrypted(path, kms, o.Timeout) // a faster process may have made it
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +72,20 @@ func OpenKMS(path string, kms KMS, options *KMSOptions) (*Ring, error) {
 	}
 	ring.maxAge = o.MaxAge
 	one := &oneAtATime{KMS: kms}
-	ring.source = func() (*keyset.Handle, error) { return readEncrypted(path, one, o.Timeout) }
+	ring.source = func() (*keyset.Handle, error) { // one at a time, see Reload
+		now, err := readText(path)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Equal(now, text) && time.Since(ring.keys.Load().read) < o.MaxAge/4 {
+			return nil, errUnchanged
+		}
+		now, handle, err := readEncrypted(path, one, o.Timeout)
+		if err == nil {
+			text = now
+		}
+		return handle, err
+	}
 	return ring, nil
 }
 
@@ -90,10 +104,10 @@ func (o *oneAtATime) Decrypt(ciphertext, associatedData []byte) ([]byte, error) 
 	return o.KMS.Decrypt(ciphertext, associatedData)
 }
 
-func readEncrypted(path string, kms KMS, timeout time.Duration) (*keyset.Handle, error) {
+func readEncrypted(path string, kms KMS, timeout time.Duration) ([]byte, *keyset.Handle, error) {
 	text, err := readText(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	handle, err := within(timeout, func() (*keyset.Handle, error) {
 		handle, err := keyset.ReadWithAssociatedData(keyset.NewJSONReader(bytes.NewReader(text)), kms, kmsData)
@@ -106,9 +120,9 @@ func readEncrypted(path string, kms KMS, timeout time.Duration) (*keyset.Handle,
 		return handle, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("seal: keys file %s: %w", path, err)
+		return nil, nil, fmt.Errorf("seal: keys file %s: %w", path, err)
 	}
-	return handle, nil
+	return text, handle, nil
 }
 
 func encrypt(handle *keyset.Handle, kms KMS, timeout time.Duration) ([]byte, error) {

@@ -62,6 +62,9 @@ func KeyID(sealed []byte) uint32 {
 // to fail when a key management service does; [Ring.Open] asks it itself.
 func (r *Ring) Err() error { return r.err(r.keys.Load()) }
 
+// errUnchanged: there is nothing to read again yet.
+var errUnchanged = errors.New("seal: unchanged")
+
 func (r *Ring) err(k *keys) error {
 	if r.maxAge > 0 && time.Since(k.read) >= r.maxAge {
 		return ErrKeysGone
@@ -79,6 +82,9 @@ func (r *Ring) Reload() error {
 	r.reload.Lock()
 	defer r.reload.Unlock()
 	handle, err := r.source()
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -139,7 +145,8 @@ func change(path string, kms KMS, f func(*keyset.Manager) error) error {
 
 func readHandle(path string, kms KMS) (*keyset.Handle, error) {
 	if kms != nil {
-		return readEncrypted(path, kms, defaultKMSTimeout)
+		_, handle, err := readEncrypted(path, kms, defaultKMSTimeout)
+		return handle, err
 	}
 	ring, err := readFile(path)
 	if err != nil {

@@ -249,6 +249,10 @@ func TestKMSTrouble(t *testing.T) {
 		}
 		for name, fail := range failing {
 			undo := fail()
+			if err := ring.Reload(); err != nil {
+				t.Errorf("%s: the service was asked again at once: %v", name, err)
+			}
+			time.Sleep(15 * time.Second) // a quarter of MaxAge
 			began := time.Now()
 			for range 3 {
 				err := ring.Reload()
