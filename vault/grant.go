@@ -1,4 +1,504 @@
 package vault
 
-// GrantID is the id of a grant, which grants nothing.
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// GrantID is the id of a grant. Knowing it grants nothing.
 type GrantID string
+
+// Status of a grant.
+type Status string
+
+const (
+	// Alive: it can be used.
+	Alive Status = "alive"
+	// ReconnectNeeded: its refresh token is of no use any more. The person has
+	// to consent again; until then nobody asks the authorization server.
+	ReconnectNeeded Status = "reconnect_needed"
+	// Dead: the authorization server refuses to renew it for a reason that a
+	// new consent does not change, such as an unknown client. It is asked once
+	// per cool-down, and alive again when it agrees.
+	Dead Status = "dead"
+	// Unreadable: it was sealed with keys that this machine does not have, or
+	// is damaged. It is never stored.
+	Unreadable Status = "unreadable"
+)
+
+// Reason says why a grant is not alive.
+type Reason string
+
+const (
+	ReasonRefused      Reason = "refused"       // invalid_grant: revoked, expired, or used by somebody else
+	ReasonLostReply    Reason = "lost_reply"    // the answer to a renewal was lost, and the refresh token with it
+	ReasonNotRenewable Reason = "not_renewable" // its token has ended, and nothing renews it
+	ReasonClient       Reason = "client"        // the authorization server refuses the client or the request
+)
+
+// Account is who the person is at the provider.
+type Account struct {
+	ID   string `json:"id"`   // stable; empty: the provider does not say
+	Name string `json:"name"` // for people
+}
+
+// Grant is what can be shown of a grant: no secret.
+type Grant struct {
+	ID        GrantID
+	Provider  string
+	Label     string
+	Status    Status
+	Reason    Reason
+	Account   Account
+	Issuer    string
+	Scopes    []string // granted; nil: nobody said
+	Missing   []string // asked for and not granted
+	Secrets   []string // names of the secrets of a static key
+	Expires   time.Time
+	Renewable bool
+	RetryAt   time.Time // of a cool-down; zero: none
+	Created   time.Time
+	Updated   time.Time
+}
+
+// NewGrant is what a consent, or the entry of a key, brings.
+type NewGrant struct {
+	Provider string // required: a provider's key, or the address of a server
+	Label    string // which of several accounts; empty: "default"
+	Account  Account
+
+	Access   Secret
+	Refresh  Secret
+	Type     string
+	Lifetime time.Duration // of Access, from now; 0: Terms.Renewal.Lifetime, and if that is 0, for ever
+	Asked    []string      // scopes that were asked for
+	Scopes   []string      // scopes that were granted; nil: as asked (RFC 6749 5.1)
+
+	Secrets map[string]Secret // of a static key, by the name of its field
+
+	Terms Terms
+}
+
+// DefaultLabel is the label of the account of a person who has one.
+const DefaultLabel = "default"
+
+const (
+	maxGrants   = 1000 // of one principal
+	maxScopes   = 256
+	maxLifetime = 10 * 365 * 24 * time.Hour
+)
+
+// Names of the sealed fields of a grant. Secrets of a static key have secretPrefix.
+const (
+	fieldAccess  = "access"
+	fieldRefresh = "refresh"
+	fieldRecord  = "record"
+	secretPrefix = "secret:"
+)
+
+// record is what is sealed of a grant beside its secrets: who can write to the
+// database can change none of it.
+type record struct {
+	Terms   Terms    `json:"terms"`
+	Account Account  `json:"account"`
+	Type    string   `json:"type"`
+	Asked   []string `json:"asked"`
+	Scopes  []string `json:"scopes"`
+}
+
+// grantDetail is what a renewal needs to know before it opens anything.
+type grantDetail struct {
+	base
+	Expires   time.Time     `json:"expires"`  // of the access token, by the store's clock; zero: never
+	Lifetime  time.Duration `json:"lifetime"` // of the access token
+	Margin    time.Duration `json:"margin"`   // Terms.Renewal.Margin
+	Renewable bool          `json:"renewable"`
+	Reason    Reason        `json:"reason"`
+	Code      string        `json:"code"` // of RFC 6749 5.2
+	Rotates   bool          `json:"rotates"`
+
+	Fence      int64     `json:"fence"` // of the last lease
+	LeaseUntil time.Time `json:"lease_until"`
+	LeaseOwner string    `json:"lease_owner"`
+	IntentAt   time.Time `json:"intent_at"`  // a request of this lease may have left; zero: none has
+	Lost       int       `json:"lost"`       // requests whose answers were lost since the last success
+	LostFirst  time.Time `json:"lost_first"` // when the first of them was sent
+	Fails      int       `json:"fails"`      // in a row
+	Wait       time.Time `json:"wait"`       // end of the cool-down
+	Rejected   time.Time `json:"rejected"`   // when this generation was made because the one before was refused with 401; zero: it was not
+}
+
+// grant is a row of its kind, read.
+type grant struct {
+	p   Principal
+	row *Row
+	d   grantDetail
+
+	refused int64 // in a renewal: the generation that a 401 refused
+}
+
+func readGrant(p Principal, row *Row) (*grant, error) {
+	g := &grant{p: p, row: row}
+	if err := detail(row, &g.d); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *grant) id() GrantID    { return GrantID(g.row.ID) }
+func (g *grant) status() Status { return Status(g.row.Status) }
+
+func (g *grant) put(tx Tx) error {
+	if err := setDetail(g.row, g.d); err != nil {
+		return err
+	}
+	return put(tx, g.row)
+}
+
+// release ends a lease.
+func (g *grant) release() {
+	g.d.LeaseUntil, g.d.LeaseOwner, g.d.IntentAt = time.Time{}, "", time.Time{}
+}
+
+// settled forgets all trouble: there is a new token.
+func (g *grant) settled() {
+	g.release()
+	g.d.Lost, g.d.LostFirst, g.d.Fails, g.d.Wait = 0, time.Time{}, 0, time.Time{}
+	g.d.Reason, g.d.Code, g.row.Status = "", "", string(Alive)
+}
+
+func (g *grant) reconnect(reason Reason) error {
+	return &ReconnectError{Grant: g.id(), Provider: g.row.Provider, Label: g.row.Name, Reason: reason}
+}
+
+func (v *Vault) loadGrant(tx Tx, p Principal, id GrantID) (*grant, error) {
+	row, err := one(tx, Query{Kind: KindGrant, ID: string(id)})
+	if err != nil {
+		return nil, err
+	}
+	return readGrant(p, row)
+}
+
+func (v *Vault) openRecord(g *grant) (record, error) {
+	f, err := v.open(g.p, g.row, g.d.Generation, fieldRecord)
+	if err != nil {
+		return record{}, err
+	}
+	return readRecord(g.row, f)
+}
+
+func readRecord(row *Row, f fields) (record, error) {
+	var r record
+	if err := json.Unmarshal(f[fieldRecord], &r); err != nil {
+		return r, fmt.Errorf("vault: %s %s has no record that can be read: %w", row.Kind, row.ID, ErrSealed)
+	}
+	return r, nil
+}
+
+func (n *NewGrant) check() error {
+	if n.Label == "" {
+		n.Label = DefaultLabel
+	}
+	if n.Provider == "" {
+		return fmt.Errorf("%w: a grant has a provider", ErrInvalid)
+	}
+	for _, text := range []struct {
+		name, text string
+		limit      int
+	}{
+		{"provider", n.Provider, MaxText}, {"label", n.Label, maxShort}, {"account's id", n.Account.ID, MaxText},
+		{"account's name", n.Account.Name, MaxText}, {"token's type", n.Type, maxShort},
+	} {
+		if err := checkText(text.name, text.text, text.limit); err != nil {
+			return err
+		}
+	}
+	if len(n.Asked) > maxScopes || len(n.Scopes) > maxScopes {
+		return fmt.Errorf("%w: more than %d scopes", ErrInvalid, maxScopes)
+	}
+	for _, scope := range slices.Concat(n.Asked, n.Scopes) {
+		if err := checkText("scope", scope, MaxText); err != nil {
+			return err
+		}
+	}
+	if n.Lifetime < 0 || n.Lifetime > maxLifetime {
+		return fmt.Errorf("%w: a lifetime of %v", ErrInvalid, n.Lifetime)
+	}
+	if len(n.Secrets) > maxFields {
+		return fmt.Errorf("%w: more than %d secrets", ErrInvalid, maxFields)
+	}
+	all := maps.Clone(n.Secrets)
+	if all == nil {
+		all = map[string]Secret{}
+	}
+	for name := range n.Secrets {
+		if name == "" {
+			return fmt.Errorf("%w: a secret without a name", ErrInvalid)
+		}
+		if err := checkText("secret's name", name, maxShort-len(secretPrefix)); err != nil {
+			return err
+		}
+	}
+	all[" access token"], all[" refresh token"] = n.Access, n.Refresh
+	empty := true
+	for name, s := range all {
+		if len(s.Reveal()) > maxSecret {
+			return fmt.Errorf("%w: %s is longer than %d bytes", ErrInvalid, strings.TrimSpace(name), maxSecret)
+		}
+		empty = empty && s.IsZero()
+	}
+	if empty {
+		return fmt.Errorf("%w: a grant without a secret", ErrInvalid)
+	}
+	return n.Terms.check()
+}
+
+// fields are the grant's secrets as they are sealed.
+func (n *NewGrant) fields() (fields, error) {
+	scopes := n.Scopes
+	if scopes == nil {
+		scopes = n.Asked
+	}
+	text, err := json.Marshal(record{Terms: n.Terms, Account: n.Account, Type: n.Type, Asked: n.Asked, Scopes: scopes})
+	if err != nil {
+		return nil, err
+	}
+	f := fields{fieldRecord: text}
+	if !n.Access.IsZero() {
+		f[fieldAccess] = []byte(n.Access.Reveal())
+	}
+	if !n.Refresh.IsZero() {
+		f[fieldRefresh] = []byte(n.Refresh.Reveal())
+	}
+	for name, s := range n.Secrets {
+		f[secretPrefix+name] = []byte(s.Reveal())
+	}
+	return f, nil
+}
+
+// renewable reports whether there is something to renew the token with.
+func renewable(t Terms, f fields) bool {
+	if t.TokenEndpoint == "" {
+		return false
+	}
+	switch t.Renewal.By {
+	case RenewByRefreshToken:
+		return len(f[fieldRefresh]) > 0
+	case RenewByAccessToken:
+		return len(f[fieldAccess]) > 0
+	case RenewByClient:
+		return true
+	}
+	return false
+}
+
+// fill writes the fields of a new consent into the grant.
+func (v *Vault) fill(g *grant, now time.Time, lifetime time.Duration, f fields) error {
+	r, err := readRecord(g.row, f)
+	if err != nil {
+		return err
+	}
+	g.d.Generation++
+	g.d.Fence++ // who still renews what was there before is too late
+	g.settled()
+	g.d.Rejected = time.Time{}
+	g.d.Margin = r.Terms.Renewal.Margin
+	g.d.Renewable = renewable(r.Terms, f)
+	g.d.Rotates = true // until an answer says otherwise
+	g.expire(now, lifetime, r.Terms)
+	return v.seal(g.p, g.row, g.d.Generation, f)
+}
+
+// expire sets the end of the access token.
+func (g *grant) expire(now time.Time, lifetime time.Duration, t Terms) {
+	if lifetime == 0 {
+		lifetime = t.Renewal.Lifetime
+	}
+	g.d.Lifetime, g.d.Expires = lifetime, time.Time{}
+	if lifetime > 0 {
+		g.d.Expires = now.Add(lifetime)
+	}
+}
+
+// Save stores what a consent or the entry of a key has brought, in place of
+// what the principal had at this provider under this label.
+//
+// If that belonged to another account, or only one of the two accounts is
+// known, nothing is replaced: the new secrets wait, sealed, for ten minutes,
+// and the error is an [*OtherAccountError] that [Vault.Decide] takes.
+func (v *Vault) Save(ctx context.Context, p Principal, n NewGrant) (Grant, error) {
+	if err := v.begin(p); err != nil {
+		return Grant{}, err
+	}
+	if err := n.check(); err != nil {
+		return Grant{}, err
+	}
+	f, err := n.fields()
+	if err != nil {
+		return Grant{}, err
+	}
+	if err := v.audit(ctx, Event{Action: ActionSave, Principal: p, Kind: KindGrant, Provider: n.Provider, Label: n.Label, Fields: names(f)}); err != nil {
+		return Grant{}, err
+	}
+	var saved *grant
+	var other *OtherAccountError
+	err = v.store.Update(ctx, p.Key(), func(tx Tx) error {
+		saved, other = nil, nil
+		g, err := v.grantAt(tx, p, n.Provider, n.Label)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			saved, err = v.addGrant(tx, p, n.Provider, n.Label, n.Lifetime, f)
+			return err
+		case err != nil:
+			return err
+		}
+		r, err := v.openRecord(g)
+		if err != nil && !errors.Is(err, ErrSealed) {
+			return err
+		}
+		if err != nil || r.Account.ID != n.Account.ID { // what cannot be read cannot be compared
+			other, err = v.holdBack(tx, p, n, r.Account, f)
+			return err
+		}
+		if err := v.fill(g, tx.Now(), n.Lifetime, f); err != nil {
+			return err
+		}
+		saved = g
+		return g.put(tx)
+	})
+	if err != nil {
+		return Grant{}, err
+	}
+	if other != nil {
+		return Grant{}, other
+	}
+	return v.show(saved), nil
+}
+
+// grantAt finds the principal's grant by where it stands.
+func (v *Vault) grantAt(tx Tx, p Principal, provider, label string) (*grant, error) {
+	row, err := one(tx, Query{Kind: KindGrant, Provider: provider, Name: label})
+	if err != nil {
+		return nil, err
+	}
+	return readGrant(p, row)
+}
+
+func (v *Vault) addGrant(tx Tx, p Principal, provider, label string, lifetime time.Duration, f fields) (*grant, error) {
+	rows, err := tx.Rows(Query{Kind: KindGrant, Limit: maxGrants})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) >= maxGrants {
+		return nil, fmt.Errorf("%w: %d grants", ErrLimit, maxGrants)
+	}
+	g := &grant{p: p, row: &Row{Kind: KindGrant, ID: "g_" + randomText(), Provider: provider, Name: label}}
+	if err := v.fill(g, tx.Now(), lifetime, f); err != nil {
+		return nil, err
+	}
+	return g, g.put(tx)
+}
+
+// Grants lists the principal's grants at the provider or, if it is empty, at
+// all, in the order of provider and label.
+func (v *Vault) Grants(ctx context.Context, p Principal, provider string) ([]Grant, error) {
+	if err := v.begin(p); err != nil {
+		return nil, err
+	}
+	rows, _, err := v.store.Rows(ctx, p.Key(), Query{Kind: KindGrant, Provider: provider, Limit: maxGrants})
+	if err != nil {
+		return nil, err
+	}
+	grants := make([]Grant, 0, len(rows))
+	for _, row := range rows {
+		g, err := readGrant(p, row)
+		if err != nil {
+			grants = append(grants, Grant{ID: GrantID(row.ID), Provider: row.Provider, Label: row.Name, Status: Unreadable, Created: row.Created, Updated: row.Updated})
+			continue
+		}
+		grants = append(grants, v.show(g))
+	}
+	slices.SortFunc(grants, func(a, b Grant) int {
+		if c := strings.Compare(a.Provider, b.Provider); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Label, b.Label)
+	})
+	return grants, nil
+}
+
+// show leaves out what is secret.
+func (v *Vault) show(g *grant) Grant {
+	shown := Grant{
+		ID: g.id(), Provider: g.row.Provider, Label: g.row.Name, Status: g.status(), Reason: g.d.Reason,
+		Expires: g.d.Expires, Renewable: g.d.Renewable, RetryAt: g.d.Wait,
+		Created: g.row.Created, Updated: g.row.Updated,
+	}
+	r, err := v.openRecord(g)
+	if err != nil {
+		shown.Status = Unreadable
+		return shown
+	}
+	shown.Account, shown.Issuer, shown.Scopes = r.Account, r.Terms.Issuer, r.Scopes
+	for _, scope := range r.Asked {
+		if !slices.Contains(r.Scopes, scope) {
+			shown.Missing = append(shown.Missing, scope)
+		}
+	}
+	_ = eachSealed(g.row.Content, func(name string, _ []byte) error { // read before, by openRecord
+		if name, ok := strings.CutPrefix(name, secretPrefix); ok {
+			shown.Secrets = append(shown.Secrets, name)
+		}
+		return nil
+	})
+	return shown
+}
+
+// Delete removes the principal's grant at the provider under the label; empty
+// is [DefaultLabel]. It is gone when Delete returns; its tokens are revoked
+// after that, by [Vault.Run] on any machine, for as long as it takes. An audit
+// that fails does not keep what a person wants gone: its error is returned
+// after the grant was deleted.
+func (v *Vault) Delete(ctx context.Context, p Principal, provider, label string) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	if label == "" {
+		label = DefaultLabel
+	}
+	audit := v.audit(ctx, Event{Action: ActionDelete, Principal: p, Kind: KindGrant, Provider: provider, Label: label})
+	err := v.store.Update(ctx, p.Key(), func(tx Tx) error {
+		g, err := v.grantAt(tx, p, provider, label)
+		if err != nil {
+			return err
+		}
+		return v.drop(tx, p, g.row, g.d.Generation)
+	})
+	if err != nil {
+		return err
+	}
+	v.wake()
+	return audit
+}
+
+// drop deletes a row with tokens, and leaves its revocation behind. A row that
+// does not open is deleted all the same.
+func (v *Vault) drop(tx Tx, p Principal, row *Row, generation int64) error {
+	f, err := v.open(p, row, generation)
+	if err != nil {
+		v.options.Log.Warn("deleted without revocation", "row", row.ID, "err", err)
+	} else if err := v.queueRevocation(tx, p, row.Provider, f); err != nil {
+		return err
+	}
+	return tx.Delete(row.Kind, row.ID)
+}
+
+func names(f fields) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(name string) bool { return name == fieldRecord })
+}

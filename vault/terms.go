@@ -36,6 +36,9 @@ type Renewal struct {
 	// answered with a new one; 0: it does not. GraceUntilUse: until the new one
 	// is used.
 	Grace time.Duration `json:"grace,omitempty"`
+	// Lifetime is that of an access token whose answer does not say; 0: for ever,
+	// so that only a refusal renews it.
+	Lifetime time.Duration `json:"lifetime,omitempty"`
 	// Margin is how long before its end a token is renewed; 0: the vault's
 	// default; negative: not before its end, for providers that refuse it.
 	Margin time.Duration `json:"margin,omitempty"`
@@ -100,6 +103,9 @@ func (t Terms) check() error {
 	case RotationUnknown, RotationNever, RotationAlways:
 	default:
 		return fmt.Errorf("%w: a rotation %.20q", ErrInvalid, string(t.Renewal.Rotation))
+	}
+	if t.Renewal.Lifetime < 0 || t.Renewal.Lifetime > maxLifetime {
+		return fmt.Errorf("%w: a lifetime of %v", ErrInvalid, t.Renewal.Lifetime)
 	}
 	if t.Renewal.Grace < GraceUntilUse {
 		return fmt.Errorf("%w: a grace below zero", ErrInvalid)

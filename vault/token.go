@@ -1,0 +1,212 @@
+package vault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Token returns the principal's access token for the provider under the label
+// (empty: [DefaultLabel]), renewed if its end is near. The purpose says who
+// wants it and for what, for the audit.
+//
+// If it has to be renewed, one request is sent, whoever and however many ask on
+// however many machines, and the new token is stored before anybody gets it.
+// When ctx ends the caller stops waiting; the renewal goes on.
+//
+// The errors: [ErrNotFound], [*ReconnectError], [*WaitError], [ErrNotAudited],
+// [ErrSealed], [ErrKeysGone], [ErrClosed], and those of the store.
+func (v *Vault) Token(ctx context.Context, p Principal, provider, label, purpose string) (Token, error) {
+	if err := v.begin(p); err != nil {
+		return Token{}, err
+	}
+	if label == "" {
+		label = DefaultLabel
+	}
+	if provider == "" {
+		return Token{}, ErrNotFound
+	}
+	g, now, err := v.find(ctx, p, Query{Kind: KindGrant, Provider: provider, Name: label})
+	if err != nil {
+		return Token{}, err
+	}
+	if g.due(now, v.options.Margin) {
+		if g, err = v.renewed(ctx, g, now, purpose); err != nil {
+			return Token{}, err
+		}
+	}
+	return v.hand(ctx, g, purpose)
+}
+
+// Renew returns another token than the given one, which the provider refused
+// with 401. If the grant has a newer one already that is it; else it is renewed,
+// once for all who hold the refused one. If the provider refuses that, too,
+// Renew gives [ErrRejected] for a minute: a token is not what is missing.
+//
+// The other errors are those of [Vault.Token].
+func (v *Vault) Renew(ctx context.Context, p Principal, refused Token, purpose string) (Token, error) {
+	if err := v.begin(p); err != nil {
+		return Token{}, err
+	}
+	if refused.grant == "" {
+		return Token{}, ErrNotFound
+	}
+	g, now, err := v.find(ctx, p, Query{Kind: KindGrant, ID: string(refused.grant)})
+	if err != nil {
+		return Token{}, err
+	}
+	if g.d.Generation == refused.generation {
+		if g, err = v.replaced(ctx, g, now, purpose); err != nil {
+			return Token{}, err
+		}
+	}
+	return v.hand(ctx, g, purpose)
+}
+
+// Secret returns the secret of this name that a static key consists of.
+func (v *Vault) Secret(ctx context.Context, p Principal, provider, label, name, purpose string) (Secret, error) {
+	if err := v.begin(p); err != nil {
+		return Secret{}, err
+	}
+	if label == "" {
+		label = DefaultLabel
+	}
+	if provider == "" {
+		return Secret{}, ErrNotFound
+	}
+	g, _, err := v.find(ctx, p, Query{Kind: KindGrant, Provider: provider, Name: label})
+	if err != nil {
+		return Secret{}, err
+	}
+	field := secretPrefix + name
+	if err := v.auditRead(ctx, g, field, purpose); err != nil {
+		return Secret{}, err
+	}
+	f, err := v.open(p, g.row, g.d.Generation, field)
+	if err != nil {
+		return Secret{}, err
+	}
+	text, ok := f[field]
+	if !ok {
+		return Secret{}, fmt.Errorf("%w: no secret of this name", ErrNotFound)
+	}
+	return NewSecret(string(text)), nil
+}
+
+// find reads one grant outside of a transaction, with the store's time.
+func (v *Vault) find(ctx context.Context, p Principal, q Query) (*grant, time.Time, error) {
+	q.Limit = 1
+	rows, now, err := v.store.Rows(ctx, p.Key(), q)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	if len(rows) == 0 {
+		return nil, time.Time{}, ErrNotFound
+	}
+	g, err := readGrant(p, rows[0])
+	return g, now, err
+}
+
+// hand gives the grant's access token out, once the audit has agreed.
+func (v *Vault) hand(ctx context.Context, g *grant, purpose string) (Token, error) {
+	if err := v.auditRead(ctx, g, fieldAccess, purpose); err != nil {
+		return Token{}, err
+	}
+	f, err := v.open(g.p, g.row, g.d.Generation, fieldAccess, fieldRecord)
+	if err != nil {
+		return Token{}, err
+	}
+	access, ok := f[fieldAccess]
+	if !ok {
+		return Token{}, fmt.Errorf("%w: the grant has no access token", ErrNotFound)
+	}
+	r, err := readRecord(g.row, f)
+	if err != nil {
+		return Token{}, err
+	}
+	return Token{
+		access: NewSecret(string(access)), kind: r.Type, expires: g.d.Expires, scopes: r.Scopes,
+		grant: g.id(), generation: g.d.Generation,
+	}, nil
+}
+
+func (v *Vault) auditRead(ctx context.Context, g *grant, field, purpose string) error {
+	return v.audit(ctx, Event{
+		Action: ActionRead, Principal: g.p, Kind: KindGrant, ID: g.row.ID, Provider: g.row.Provider, Label: g.row.Name,
+		Fields: []string{field}, Purpose: purpose,
+	})
+}
+
+// due reports whether the token has to be renewed before it is used. A margin
+// of a quarter of its life keeps short ones from being renewed at each use.
+func (g *grant) due(now time.Time, margin time.Duration) bool {
+	if g.d.Expires.IsZero() {
+		return false
+	}
+	if g.d.Margin != 0 {
+		margin = g.d.Margin
+	}
+	margin = max(min(margin, g.d.Lifetime/4), 0)
+	return !now.Before(g.d.Expires.Add(-margin))
+}
+
+// valid reports whether the token has not ended.
+func (g *grant) valid(now time.Time) bool { return g.d.Expires.IsZero() || now.Before(g.d.Expires) }
+
+// trouble says why it makes no sense to renew the grant now; nil: it does.
+func (g *grant) trouble(now time.Time) error {
+	switch {
+	case g.status() == ReconnectNeeded:
+		return g.reconnect(g.d.Reason)
+	case !g.d.Renewable:
+		return g.reconnect(ReasonNotRenewable)
+	case now.Before(g.d.Wait):
+		return &WaitError{Grant: g.id(), RetryAfter: g.d.Wait.Sub(now), Refused: g.status() == Dead, Code: g.d.Code}
+	}
+	return nil
+}
+
+// renewed returns the grant with a token that is not due. While the old token
+// is valid it is good enough, if the new one takes too long or cannot be had.
+func (v *Vault) renewed(ctx context.Context, g *grant, now time.Time, purpose string) (*grant, error) {
+	err := g.trouble(now)
+	if err == nil {
+		var patience <-chan time.Time
+		if g.valid(now) {
+			timer := time.NewTimer(min(v.options.Patience, g.d.Expires.Sub(now)/2))
+			defer timer.Stop()
+			patience = timer.C
+		}
+		var fresh *grant
+		if fresh, err = v.wait(ctx, v.fly(ctx, g, 0, purpose), patience); err == nil {
+			return fresh, nil
+		}
+	}
+	if g.valid(now) && ctx.Err() == nil && !errors.Is(err, ErrNotFound) {
+		return g, nil
+	}
+	return nil, err
+}
+
+// replaced returns the grant with another token than it has, which was refused.
+func (v *Vault) replaced(ctx context.Context, g *grant, now time.Time, purpose string) (*grant, error) {
+	if err := g.rejected(now); err != nil {
+		return nil, err
+	}
+	if err := g.trouble(now); err != nil {
+		return nil, err
+	}
+	return v.wait(ctx, v.fly(ctx, g, g.d.Generation, purpose), nil)
+}
+
+// rejectedPause is how long a renewal that a 401 caused is the last of its kind.
+const rejectedPause = time.Minute
+
+// rejected is [ErrRejected] if the grant's token is itself the answer to a 401.
+func (g *grant) rejected(now time.Time) error {
+	if !g.d.Rejected.IsZero() && now.Before(g.d.Rejected.Add(rejectedPause)) {
+		return ErrRejected
+	}
+	return nil
+}
