@@ -97,7 +97,7 @@ func (g *MemoryGuard) Take(ctx context.Context, record CallRecord, lease, keep t
 		return CallRecord{}, false, fmt.Errorf("%w: %d records", ErrGuardFull, len(g.records))
 	}
 	g.fence++
-	record.Status, record.Outcome, record.Fence = RecordRunning, nil, g.fence
+	record.Status, record.Outcome, record.Fence, record.Version = RecordRunning, nil, g.fence, 1
 	made := &memoryRecord{CallRecord: record, lease: now.Add(lease), end: now.Add(max(keep, lease))}
 	g.records[record.Key] = made
 	heap.Push(&g.ends, made)
@@ -119,6 +119,7 @@ func (g *MemoryGuard) Renew(ctx context.Context, key string, fence int64, lease 
 func (g *MemoryGuard) Finish(ctx context.Context, key string, fence int64, status RecordStatus, outcome []byte) error {
 	return g.change(ctx, key, fence, func(r *memoryRecord, _ time.Time) {
 		r.Status = status
+		r.Version++
 		if outcome == nil {
 			return
 		}

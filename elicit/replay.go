@@ -21,8 +21,8 @@ type ReplayGuard interface {
 	// long as its lease; then it is none. Each taking has a higher fence than all
 	// before it.
 	//
-	// Of record, Take reads Key, Principal and Digest. When it returns true the
-	// record is as durable as the guard can make it.
+	// Of record, Take reads Key, Principal, Digest and Continuation. When it
+	// returns true the record is as durable as the guard can make it.
 	Take(ctx context.Context, record CallRecord, lease, keep time.Duration) (CallRecord, bool, error)
 
 	// Renew makes the lease of a running record end so long from now. The error
@@ -43,7 +43,7 @@ type ReplayGuard interface {
 var ErrFenced = errors.New("elicit: the record of the call has passed to another")
 
 // CallRecord is what a [ReplayGuard] keeps about one request. Nothing in it
-// tells who sent what: names are digests, and the outcome is sealed.
+// tells who sent what: names are digests, and what was said is sealed.
 type CallRecord struct {
 	Key       string       // names the request: 64 hexadecimal digits
 	Principal string       // digest of who sent it: 64 hexadecimal digits
@@ -51,6 +51,14 @@ type CallRecord struct {
 	Status    RecordStatus // how far it is
 	Outcome   []byte       // sealed; nil if there is none, or none was kept
 	Fence     int64        // which taking this is
+	Version   int64        // 1 when it is taken, and 1 more when it ends
+
+	// Continuation is what a call needs to go on that its client does not carry
+	// along, sealed and bound to the record. The requests of MCP 2026-07-28 carry
+	// theirs as the request state and those of earlier revisions on the stack, so
+	// for them it is nil; it is of the record, so that calls which go on by
+	// themselves can share the store.
+	Continuation []byte
 }
 
 // RecordStatus says how far a request is.

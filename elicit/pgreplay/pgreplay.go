@@ -100,12 +100,13 @@ const after = `clock_timestamp() + %s::float8 * interval '1 microsecond'`
 
 func (g *Guard) take(ctx context.Context, record elicit.CallRecord, lease, keep time.Duration) (found elicit.CallRecord, taken bool, err error) {
 	err = g.transact(ctx, func(batch *pgx.Batch) {
-		batch.Queue(`INSERT INTO `+g.table+` AS old (key, principal, digest, status, lease, expires)
-			VALUES ($1, $2, $3, $4, `+fmt.Sprintf(after, `$5`)+`, `+fmt.Sprintf(after, `$6`)+`)
+		batch.Queue(`INSERT INTO `+g.table+` AS old (key, principal, digest, status, lease, expires, continuation)
+			VALUES ($1, $2, $3, $4, `+fmt.Sprintf(after, `$5`)+`, `+fmt.Sprintf(after, `$6`)+`, $7)
 			ON CONFLICT (key) DO UPDATE SET principal = excluded.principal, digest = excluded.digest, status = excluded.status,
-				fence = DEFAULT, lease = excluded.lease, expires = excluded.expires, outcome = NULL
+				fence = DEFAULT, lease = excluded.lease, expires = excluded.expires, outcome = NULL,
+				version = 1, continuation = excluded.continuation
 				WHERE old.expires <= now()`,
-			record.Key, record.Principal, record.Digest, string(elicit.RecordRunning), micros(lease), micros(max(keep, lease)),
+			record.Key, record.Principal, record.Digest, string(elicit.RecordRunning), micros(lease), micros(max(keep, lease)), record.Continuation,
 		).Exec(func(tag pgconn.CommandTag) error {
 			taken = tag.RowsAffected() > 0
 			return nil
@@ -115,11 +116,11 @@ func (g *Guard) take(ctx context.Context, record elicit.CallRecord, lease, keep 
 		// nothing yet, so there is no deadlock.
 		batch.Queue(`DELETE FROM `+g.table+` WHERE key = ANY (ARRAY(
 			SELECT key FROM `+g.table+` WHERE expires <= now() AND key <> $1 ORDER BY expires LIMIT 2 FOR UPDATE SKIP LOCKED))`, record.Key)
-		batch.Queue(`SELECT key, principal, digest, fence, outcome,
+		batch.Queue(`SELECT key, principal, digest, fence, outcome, version, continuation,
 			CASE WHEN status = $2 AND lease <= now() THEN $3 ELSE status END
 			FROM `+g.table+` WHERE key = $1`, record.Key, string(elicit.RecordRunning), string(elicit.RecordUnknown),
 		).QueryRow(func(row pgx.Row) error {
-			return row.Scan(&found.Key, &found.Principal, &found.Digest, &found.Fence, &found.Outcome, &found.Status)
+			return row.Scan(&found.Key, &found.Principal, &found.Digest, &found.Fence, &found.Outcome, &found.Version, &found.Continuation, &found.Status)
 		})
 	})
 	if taken {
@@ -147,7 +148,7 @@ func (g *Guard) Renew(ctx context.Context, key string, fence int64, lease time.D
 
 // Finish implements [elicit.ReplayGuard].
 func (g *Guard) Finish(ctx context.Context, key string, fence int64, status elicit.RecordStatus, outcome []byte) error {
-	return g.change(ctx, `UPDATE `+g.table+` SET status = $4, outcome = $5
+	return g.change(ctx, `UPDATE `+g.table+` SET status = $4, outcome = $5, version = version + 1
 		WHERE key = $1 AND fence = $2 AND status = $3`, key, fence, string(elicit.RecordRunning), string(status), outcome)
 }
 

@@ -43,7 +43,7 @@ func take(t testing.TB, guard elicit.ReplayGuard, record elicit.CallRecord, leas
 		t.Fatalf("taken %t, error %v", ok, err)
 	}
 	want := record
-	want.Status, want.Outcome, want.Fence = elicit.RecordRunning, nil, taken.Fence
+	want.Status, want.Outcome, want.Fence, want.Version = elicit.RecordRunning, nil, taken.Fence, 1
 	if diff := cmp.Diff(want, taken); diff != "" {
 		t.Fatalf("taken record (-want +got):\n%s", diff)
 	}
@@ -77,13 +77,15 @@ func fenced(t testing.TB, err error) {
 func testTake(t *testing.T, store Store) {
 	address := store.New(t)
 	guard, other := store.Open(t, address), store.Open(t, address)
-	record := take(t, guard, newRecord(), long, long)
+	named := newRecord()
+	named.Continuation = []byte("sealed\x00")
+	record := take(t, guard, named, long, long)
 	find(t, guard, record)
 	find(t, other, record)
 	if err := guard.Finish(t.Context(), record.Key, record.Fence, elicit.RecordFinished, []byte("outcome")); err != nil {
 		t.Fatal(err)
 	}
-	record.Status, record.Outcome = elicit.RecordFinished, []byte("outcome")
+	record.Status, record.Outcome, record.Version = elicit.RecordFinished, []byte("outcome"), 2
 	find(t, other, record)
 	find(t, guard, record)
 	take(t, other, newRecord(), long, long) // another key is another record
@@ -108,7 +110,7 @@ func testLease(t *testing.T, store Store) {
 	if err := guard.Finish(t.Context(), record.Key, record.Fence, elicit.RecordFinished, []byte("late")); err != nil {
 		t.Fatal(err)
 	}
-	record.Status, record.Outcome = elicit.RecordFinished, []byte("late")
+	record.Status, record.Outcome, record.Version = elicit.RecordFinished, []byte("late"), 2
 	find(t, guard, record)
 }
 
@@ -159,7 +161,7 @@ func testFence(t *testing.T, store Store) {
 	}
 	fenced(t, guard.Renew(t.Context(), record.Key, record.Fence, long))
 	fenced(t, guard.Finish(t.Context(), record.Key, record.Fence, elicit.RecordFinished, []byte("second")))
-	record.Status = elicit.RecordUnknown
+	record.Status, record.Version = elicit.RecordUnknown, 2
 	find(t, guard, record)
 }
 
@@ -174,7 +176,7 @@ func testOutcomes(t *testing.T, store Store) {
 		if err := guard.Finish(t.Context(), record.Key, record.Fence, elicit.RecordFinished, bytes.Clone(outcome)); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		record.Status, record.Outcome = elicit.RecordFinished, outcome
+		record.Status, record.Outcome, record.Version = elicit.RecordFinished, outcome, 2
 		find(t, guard, record)
 	}
 }
@@ -289,7 +291,7 @@ func testModel(t *testing.T, store Store) {
 			case "finish":
 				outcome := rapid.SampledFrom([][]byte{nil, []byte("outcome")}).Draw(r, "outcome")
 				if m.check(r, mine, guard.Finish(t.Context(), key, fence, elicit.RecordFinished, outcome)) {
-					m.Status, m.Outcome = elicit.RecordFinished, outcome
+					m.Status, m.Outcome, m.Version = elicit.RecordFinished, outcome, 2
 				}
 			}
 		}
@@ -298,6 +300,7 @@ func testModel(t *testing.T, store Store) {
 
 func (m *model) take(ctx context.Context, r *rapid.T, guard elicit.ReplayGuard, key string, last int64, lease, keep time.Duration) {
 	want := elicit.CallRecord{Key: key, Principal: hexDigest("ada"), Digest: hexDigest(rapid.StringN(1, 1, 1).Draw(r, "request"))}
+	want.Continuation = rapid.SampledFrom([][]byte{nil, []byte("sealed")}).Draw(r, "continuation")
 	got, taken, err := guard.Take(ctx, want, lease, keep)
 	if err != nil || taken == m.there {
 		r.Fatalf("taken %t, error %v; there: %t", taken, err, m.there)
@@ -306,7 +309,7 @@ func (m *model) take(ctx context.Context, r *rapid.T, guard elicit.ReplayGuard, 
 		if got.Fence <= last {
 			r.Fatalf("fence %d after %d", got.Fence, last)
 		}
-		want.Status, want.Fence = elicit.RecordRunning, got.Fence
+		want.Status, want.Fence, want.Version = elicit.RecordRunning, got.Fence, 1
 		*m = model{CallRecord: want, leased: lease == long, there: lease == long || keep == long}
 	} else if want = m.CallRecord; want.Status == elicit.RecordRunning && !m.leased {
 		want.Status = elicit.RecordUnknown

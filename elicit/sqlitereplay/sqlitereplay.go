@@ -84,10 +84,10 @@ func (g *Guard) take(ctx context.Context, record elicit.CallRecord, lease, keep 
 	if err != nil {
 		return elicit.CallRecord{}, false, err
 	}
-	record.Status, record.Outcome = elicit.RecordRunning, nil
-	err = tx.QueryRowContext(ctx, `INSERT INTO elicit_records (key, principal, digest, status, lease, expires)
-		VALUES (?, ?, ?, ?, ?, ?) RETURNING fence`, record.Key, record.Principal, record.Digest, record.Status,
-		now.Add(lease).UnixMicro(), now.Add(max(keep, lease)).UnixMicro()).Scan(&record.Fence)
+	record.Status, record.Outcome, record.Version = elicit.RecordRunning, nil, 1
+	err = tx.QueryRowContext(ctx, `INSERT INTO elicit_records (key, principal, digest, status, lease, expires, continuation)
+		VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING fence`, record.Key, record.Principal, record.Digest, record.Status,
+		now.Add(lease).UnixMicro(), now.Add(max(keep, lease)).UnixMicro(), record.Continuation).Scan(&record.Fence)
 	if err != nil {
 		return elicit.CallRecord{}, false, err
 	}
@@ -103,9 +103,9 @@ func (g *Guard) find(ctx context.Context, db interface {
 }, key string, now time.Time) (elicit.CallRecord, bool, error) {
 	record := elicit.CallRecord{Key: key}
 	var lease int64
-	err := db.QueryRowContext(ctx, `SELECT principal, digest, status, fence, lease, outcome FROM elicit_records
+	err := db.QueryRowContext(ctx, `SELECT principal, digest, status, fence, lease, outcome, version, continuation FROM elicit_records
 		WHERE key = ? AND expires > ?`, key, now.UnixMicro()).
-		Scan(&record.Principal, &record.Digest, &record.Status, &record.Fence, &lease, &record.Outcome)
+		Scan(&record.Principal, &record.Digest, &record.Status, &record.Fence, &lease, &record.Outcome, &record.Version, &record.Continuation)
 	if errors.Is(err, sql.ErrNoRows) {
 		return elicit.CallRecord{}, false, nil
 	}
@@ -126,7 +126,7 @@ func (g *Guard) Renew(ctx context.Context, key string, fence int64, lease time.D
 
 // Finish implements [elicit.ReplayGuard].
 func (g *Guard) Finish(ctx context.Context, key string, fence int64, status elicit.RecordStatus, outcome []byte) error {
-	return g.change(ctx, `UPDATE elicit_records SET status = ?4, outcome = ?5
+	return g.change(ctx, `UPDATE elicit_records SET status = ?4, outcome = ?5, version = version + 1
 		WHERE key = ?1 AND fence = ?2 AND status = ?3`, key, fence, elicit.RecordRunning, status, outcome)
 }
 
