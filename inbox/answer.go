@@ -128,7 +128,7 @@ func (w *work) expireDue(c *callRecord, q *questionRecord) error {
 	if c.State.Ended() {
 		return nil
 	}
-	if w.passed(c.Deadline) && (c.State == Waiting || c.State == Ready || c.State == Blocked) {
+	if w.passed(c.Deadline) && (c.State == Waiting || c.State == Ready || c.State == Blocked) || c.State == Approving && w.passed(c.ExpiresAt) {
 		return w.expireCall(c)
 	}
 	if q != nil && !q.State.Closed() && w.passed(q.ExpiresAt) {
@@ -143,8 +143,12 @@ func (w *work) expireDue(c *callRecord, q *questionRecord) error {
 // expireCall ends a call whose time has passed.
 func (w *work) expireCall(c *callRecord) error {
 	reason, detail := ReasonDeadline, "The server's time limit passed."
-	if c.State == Blocked && !w.passed(c.Deadline) {
+	switch {
+	case w.passed(c.Deadline):
+	case c.State == Blocked:
 		reason, detail = ReasonBlockedTooLong, "It could not go on for too long."
+	case c.State == Approving:
+		reason, detail = ReasonNotDecided, "Nobody decided in time."
 	}
 	return w.moveCall(c, CallExpired, reason, detail+" "+c.unsent())
 }

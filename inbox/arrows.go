@@ -9,93 +9,92 @@ import "fmt"
 type arrow[S ~string] struct {
 	from, to S
 	why      string
-	later    bool // the states exist, the operation comes with policy
 }
 
 var callArrows = []arrow[CallState]{
-	{CallNew, Ready, "composed by the person, or allowed", false},
-	{CallNew, Approving, "policy asks the person first", true},
-	{CallNew, Denied, "policy forbids it", true},
+	{CallNew, Ready, "composed by the person, or allowed"},
+	{CallNew, Approving, "policy asks the person first"},
+	{CallNew, Denied, "policy forbids it"},
 
-	{Approving, Ready, "allowed", true},
-	{Approving, Denied, "not allowed", true},
-	{Approving, CallExpired, "nobody decided in time", true},
-	{Approving, Stopped, "the person stopped it", true},
+	{Approving, Ready, "allowed"},
+	{Approving, Denied, "not allowed"},
+	{Approving, CallExpired, "nobody decided in time"},
+	{Approving, Stopped, "the person stopped it"},
 
-	{Ready, Claimed, "a machine takes it", false},
-	{Ready, Waiting, "an answer was taken back", false},
-	{Ready, Stopped, "the person stopped it", false},
-	{Ready, CallExpired, "the server's deadline passed", false},
+	{Ready, Claimed, "a machine takes it"},
+	{Ready, Waiting, "an answer was taken back"},
+	{Ready, Stopped, "the person stopped it"},
+	{Ready, CallExpired, "the server's deadline passed"},
 
-	{Claimed, Sent, "the mark is committed", false},
-	{Claimed, Ready, "given back, or its owner died", false},
-	{Claimed, Failed, "its owner died for the eighth time, or it cannot be sent", false},
-	{Claimed, Approving, "policy on resume asks the person", true},
-	{Claimed, Denied, "policy on resume forbids it", true},
-	{Claimed, Blocked, "something else has to happen first", false},
-	{Claimed, Stopped, "the person stopped it", false},
-	{Claimed, CallExpired, "the server's deadline passed before the mark", false},
+	{Claimed, Sent, "the mark is committed"},
+	{Claimed, Ready, "given back, or its owner died"},
+	{Claimed, Failed, "its owner died for the eighth time, or it cannot be sent"},
+	{Claimed, Approving, "policy on resume asks the person"},
+	{Claimed, Denied, "policy on resume forbids it"},
+	{Claimed, Blocked, "something else has to happen first"},
+	{Claimed, Stopped, "the person stopped it"},
+	{Claimed, CallExpired, "the server's deadline passed before the mark"},
 
-	{Sent, Waiting, "the server asks", false},
-	{Sent, Ready, "request state without questions, or proof that nothing ran", false},
-	{Sent, Blocked, "401 or 403: nothing ran", false},
-	{Sent, Done, "a result", false},
-	{Sent, Failed, "an error, or a rule ended it", false},
-	{Sent, Lapsed, "the server no longer accepts the paused work", false},
-	{Sent, Uncertain, "no reply and no proof", false},
-	{Sent, Stopped, "held and nothing delivered; or stop was wanted and the reply asks, or nothing ran", false},
-	{Sent, Interrupted, "its machine went away; held and nothing delivered", false},
-	{Sent, Denied, "policy before a delivery forbids it; held and nothing delivered", true},
+	{Sent, Waiting, "the server asks"},
+	{Sent, Ready, "request state without questions, or proof that nothing ran"},
+	{Sent, Blocked, "401 or 403: nothing ran"},
+	{Sent, Done, "a result"},
+	{Sent, Failed, "an error, or a rule ended it"},
+	{Sent, Lapsed, "the server no longer accepts the paused work"},
+	{Sent, Uncertain, "no reply and no proof"},
+	{Sent, Stopped, "held and nothing delivered; or stop was wanted and the reply asks, or nothing ran"},
+	{Sent, Interrupted, "its machine went away; held and nothing delivered"},
+	{Sent, Denied, "policy before a delivery forbids it; held and nothing delivered"},
 
-	{Waiting, Ready, "the round is complete", false},
-	{Waiting, Blocked, "the server was removed or has changed", false},
-	{Waiting, Stopped, "the person stopped it", false},
-	{Waiting, CallExpired, "all questions expired, or the server's deadline passed", false},
+	{Waiting, Ready, "the round is complete"},
+	{Waiting, Blocked, "the server was removed or has changed"},
+	{Waiting, Stopped, "the person stopped it"},
+	{Waiting, CallExpired, "all questions expired, or the server's deadline passed"},
 
-	{Blocked, Ready, "unblocked, the round is complete", false},
-	{Blocked, Waiting, "unblocked, questions are open", false},
-	{Blocked, Stopped, "the person stopped it, or runs it again", false},
-	{Blocked, CallExpired, "blocked too long, or the deadline passed", false},
+	{Blocked, Ready, "unblocked, the round is complete"},
+	{Blocked, Waiting, "unblocked, questions are open"},
+	{Blocked, Stopped, "the person stopped it, or runs it again"},
+	{Blocked, CallExpired, "blocked too long, or the deadline passed"},
 
-	{Uncertain, Ready, "send again", false},
-	{Uncertain, Done, "it happened, or a late reply", false},
-	{Uncertain, Failed, "given up, or a late reply", false},
-	{Uncertain, Waiting, "a late reply asks", false},
-	{Uncertain, Stopped, "a late reply asks, and stop was wanted", false},
+	{Uncertain, Ready, "send again"},
+	{Uncertain, Done, "it happened, or a late reply"},
+	{Uncertain, Failed, "given up, or a late reply"},
+	{Uncertain, Waiting, "a late reply asks"},
+	{Uncertain, Stopped, "a late reply asks, and stop was wanted"},
 }
 
 var questionArrows = []arrow[QuestionState]{
-	{Open, Opened, "url: the person agrees to this address", false},
-	{Open, Accepted, "form: an answer that fits", false},
-	{Open, Declined, "an answer", false},
-	{Open, Cancelled, "an answer", false},
-	{Open, Expired, "its time passed", false},
-	{Open, Withdrawn, "by the server, or its call ended", false},
+	{Open, Opened, "url: the person agrees to this address"},
+	{Open, Accepted, "form: an answer that fits"},
+	{Open, Declined, "an answer"},
+	{Open, Cancelled, "an answer"},
+	{Open, Expired, "its time passed"},
+	{Open, Withdrawn, "by the server, or its call ended"},
 
-	{Opened, Accepted, "an answer", false},
-	{Opened, Declined, "an answer", false},
-	{Opened, Cancelled, "an answer", false},
-	{Opened, Expired, "its time passed", false},
-	{Opened, Withdrawn, "by the server, or its call ended", false},
+	{Opened, Accepted, "an answer"},
+	{Opened, Declined, "an answer"},
+	{Opened, Cancelled, "an answer"},
+	{Opened, Expired, "its time passed"},
+	{Opened, Withdrawn, "by the server, or its call ended"},
 
-	{Accepted, Open, "taken back; url: asked again with a fresh address", false},
-	{Accepted, Opened, "url: asked again, not finished yet", false},
-	{Declined, Open, "taken back", false},
-	{Cancelled, Open, "taken back", false},
+	{Accepted, Open, "taken back; url: asked again with a fresh address"},
+	{Accepted, Opened, "url: asked again, not finished yet"},
+	{Declined, Open, "taken back"},
+	{Cancelled, Open, "taken back"},
 }
 
 var approvalArrows = []arrow[ApprovalState]{
-	{ApprovalOpen, ApprovalAllowed, "the person allows it", true},
-	{ApprovalOpen, ApprovalDenied, "only a person denies", true},
-	{ApprovalOpen, ApprovalExpired, "nobody decided in time", true},
-	{ApprovalOpen, ApprovalWithdrawn, "its call ended", true},
+	{ApprovalOpen, ApprovalAllowed, "who decides allows it"},
+	{ApprovalOpen, ApprovalDenied, "who decides does not"},
+	{ApprovalOpen, ApprovalExpired, "nobody decided in time"},
+	{ApprovalOpen, ApprovalWithdrawn, "its call ended"},
 }
 
 // follow returns an error for a change that no table permits. It is a fault of
 // this package, and the transaction that met it is rolled back.
 func follow[S ~string](arrows []arrow[S], from, to S) error {
 	for _, a := range arrows {
-		if a.from == from && a.to == to && !a.later {
+		if a.from == from && a.to == to {
 			return nil
 		}
 	}

@@ -55,11 +55,7 @@ func table(b *strings.Builder, arrows []inbox.Arrow) {
 			from = ""
 		}
 		last = a.From
-		why := a.Why
-		if a.Later {
-			why = "later: " + why
-		}
-		fmt.Fprintf(b, "//\t%-9s -> %-11s  %s\n", from, a.To, why)
+		fmt.Fprintf(b, "//\t%-9s -> %-11s  %s\n", from, a.To, a.Why)
 	}
 }
 

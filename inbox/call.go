@@ -38,7 +38,7 @@ type Origin struct {
 type CallState string
 
 const (
-	CallNew   CallState = "new"       // not yet decided on; never stored in this version
+	CallNew   CallState = "new"       // not yet decided on; never stored
 	Approving CallState = "approving" // a person is asked for permission
 	Ready     CallState = "ready"     // to be sent, once NotBefore has passed
 	Claimed   CallState = "claimed"   // one machine has it; nothing was sent yet
@@ -88,6 +88,10 @@ const (
 	ReasonUnreachable      = "unreachable"
 	ReasonServerRemoved    = "server_removed"
 	ReasonServerChanged    = "server_changed"
+	ReasonDenied           = "denied_by_policy"
+	ReasonNotAllowed       = "not_allowed"    // an approval was denied
+	ReasonNotDecided       = "not_decided"    // nobody decided an approval in time
+	ReasonNeedsApproval    = "needs_approval" // held, where there is no waiting for an approval
 )
 
 // Call is one request (tools/call, prompts/get, resources/read) over all its
@@ -142,6 +146,9 @@ type Call struct {
 
 	Removed bool // its retention has passed: arguments, result and the like are gone
 
+	Approval ApprovalID // the last one that it waited for, or that it goes on under; empty: none
+	Rule     string     // of the policy that denied it
+
 	Replaces       CallID // the call that this one runs again
 	ReplacedBy     CallID
 	IdempotencyKey string // the same for every send of this call
@@ -159,6 +166,11 @@ type NewCall struct {
 	Method       string
 	Name         string
 	Arguments    json.RawMessage // valid JSON or empty, at most 1 MiB
+
+	// What the policy said; at most one is set, and without one the call is
+	// allowed. What a person composed is its own approval.
+	Ask  *Ask    // it waits for an approval, unless a standing one covers it
+	Deny *Denial // it is recorded, and has ended
 
 	// Key makes composing idempotent: the same key with the same call gives
 	// the call that was made first. Keys are remembered for a day.

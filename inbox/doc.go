@@ -23,19 +23,17 @@
 // # States
 //
 // These tables are generated from those that every change of state goes
-// through. Arrows marked "later" come with policy and approvals: their states
-// exist, so that versions that share a database agree, and no operation of this
-// version follows them.
+// through.
 //
 // Call:
 //
 //	new       -> ready        composed by the person, or allowed
-//	          -> approving    later: policy asks the person first
-//	          -> denied       later: policy forbids it
-//	approving -> ready        later: allowed
-//	          -> denied       later: not allowed
-//	          -> expired      later: nobody decided in time
-//	          -> stopped      later: the person stopped it
+//	          -> approving    policy asks the person first
+//	          -> denied       policy forbids it
+//	approving -> ready        allowed
+//	          -> denied       not allowed
+//	          -> expired      nobody decided in time
+//	          -> stopped      the person stopped it
 //	ready     -> claimed      a machine takes it
 //	          -> waiting      an answer was taken back
 //	          -> stopped      the person stopped it
@@ -43,8 +41,8 @@
 //	claimed   -> sent         the mark is committed
 //	          -> ready        given back, or its owner died
 //	          -> failed       its owner died for the eighth time, or it cannot be sent
-//	          -> approving    later: policy on resume asks the person
-//	          -> denied       later: policy on resume forbids it
+//	          -> approving    policy on resume asks the person
+//	          -> denied       policy on resume forbids it
 //	          -> blocked      something else has to happen first
 //	          -> stopped      the person stopped it
 //	          -> expired      the server's deadline passed before the mark
@@ -57,7 +55,7 @@
 //	          -> uncertain    no reply and no proof
 //	          -> stopped      held and nothing delivered; or stop was wanted and the reply asks, or nothing ran
 //	          -> interrupted  its machine went away; held and nothing delivered
-//	          -> denied       later: policy before a delivery forbids it; held and nothing delivered
+//	          -> denied       policy before a delivery forbids it; held and nothing delivered
 //	waiting   -> ready        the round is complete
 //	          -> blocked      the server was removed or has changed
 //	          -> stopped      the person stopped it
@@ -92,14 +90,14 @@
 //
 // Approval:
 //
-//	open      -> allowed      later: the person allows it
-//	          -> denied       later: only a person denies
-//	          -> expired      later: nobody decided in time
-//	          -> withdrawn    later: its call ended
+//	open      -> allowed      who decides allows it
+//	          -> denied       who decides does not
+//	          -> expired      nobody decided in time
+//	          -> withdrawn    its call ended
 //
 // # Who owns the next step
 //
-//   - approving: the person, or the expiry of the approval (later).
+//   - approving: who decides the approval, with [Inbox.Decide], or its expiry.
 //   - ready: any machine that serves the call's server, once NotBefore has passed.
 //   - claimed, sent: the machine whose claim it is, and nobody else. It renews
 //     its lease; each claim has a higher fencing number, and an operation with
@@ -115,6 +113,27 @@
 //     sending twice is harmless, with [Inbox.Resend]; or a reply that comes late.
 //   - an end: nobody. The call does not change any more; [Inbox.RunAgain]
 //     makes a new one.
+//
+// # Permission
+//
+// The inbox knows no policy. A host asks its own and says what it said: when a
+// call is composed ([NewCall]), before every send and before an answer to a held
+// question is delivered ([Inbox.Ask], [Inbox.Deny]). What is asked for is an
+// [Approval], a row beside the call: no question, and no answer to a question
+// stands in for it. Allowed once, it covers the call over all its rounds while
+// the tool stays the same; a standing one covers calls to come, of exactly this
+// tool of this server, until it is revoked. Ask looks for both in the transaction
+// that goes on or not.
+//
+// An approval lives with the call, on the rows of the call's principal, also
+// where somebody else decides: so the decision and what becomes of the call are
+// one transaction. It is found by its assignee, a person or a group of the
+// asker's tenant, and to everybody else it is not there.
+//
+// On a held call there is no waiting for a decision that may take a day: a
+// policy that asks anew before a delivery, since it or the tool has changed,
+// ends the call as if it denied, with the reason needs_approval. If answers were
+// delivered before, the call has run in part and is uncertain.
 //
 // Whatever has a time is ended by [Inbox.Sweep] on any machine, and by every
 // operation that meets it first: the store's time decides, not who comes first.

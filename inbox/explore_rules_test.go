@@ -26,6 +26,10 @@ func (e *explorer) key(p *point) string {
 		fmt.Fprintf(&b, "%s %s %s now=%t by=%s delivery=%s left=%t\n", q.State, q.Key, q.URL, q.Round == c.Round, q.ClosedBy, q.Delivery, left)
 		times = append(times, q.ExpiresAt)
 	}
+	for _, a := range p.seen.approvals {
+		fmt.Fprintf(&b, "%s mine=%t answered=%d\n", a.State, a.ID == c.Approval, len(a.Answered))
+		times = append(times, a.ExpiresAt)
+	}
 	var machines []string // one is like the other
 	for i, m := range p.machines {
 		machines = append(machines, fmt.Sprintf("%s current=%t mine=%t", m.stage, m.claim != nil && inbox.Fence(m.claim) == c.Fence, strings.HasPrefix(c.Owner, fmt.Sprint("m", i, "/"))))
@@ -62,7 +66,7 @@ func (e *explorer) judge(from, to *point, err error) {
 	}
 	if err != nil && !slices.ContainsFunc([]error{
 		inbox.ErrClosed, inbox.ErrOpen, inbox.ErrNotOpened, inbox.ErrTooLate, inbox.ErrState, inbox.ErrFenced,
-		inbox.ErrStopped, inbox.ErrExpired, inbox.ErrNothing, inbox.ErrLimit,
+		inbox.ErrStopped, inbox.ErrExpired, inbox.ErrNothing, inbox.ErrLimit, inbox.ErrDecided,
 	}, func(allowed error) bool { return errors.Is(err, allowed) }) {
 		fault("%v", err)
 		return
@@ -83,6 +87,14 @@ func (e *explorer) judge(from, to *point, err error) {
 			fault("a question of an ended call changed")
 		}
 	}
+	for n, a := range to.seen.approvals {
+		versions += a.Version
+		var before *inbox.Approval
+		if n < len(from.seen.approvals) {
+			before = from.seen.approvals[n]
+		}
+		e.judgeApproval(to, before, a, fault)
+	}
 	quietly := *old
 	quietly.LeaseUntil = c.LeaseUntil
 	switch changed := !reflect.DeepEqual(&quietly, c); {
@@ -100,6 +112,8 @@ func (e *explorer) judge(from, to *point, err error) {
 		fault("sent without a mark")
 	case to.ghost.open > 0 && slices.Contains([]inbox.CallState{inbox.Ready, inbox.Claimed, inbox.Waiting, inbox.Blocked}, c.State):
 		fault("%s, and what was sent may have run", c.State)
+	case c.State == inbox.Denied && to.ghost.open > 0:
+		fault("denied, and what was sent may have run")
 	case old.State != c.State && to.ghost.open > 0 && (c.State == inbox.CallExpired || c.State == inbox.Stopped && !old.Held):
 		fault("%s, and what was sent may have run", c.State)
 	}
@@ -121,6 +135,31 @@ func (e *explorer) judge(from, to *point, err error) {
 			fault("event %d is missing", from.seen.events+int64(i)+1)
 		}
 	}
+}
+
+// judgeApproval: nobody allows or denies but who was told so, nothing expires
+// before its time, a closed one stays as it is, and no call goes on past an open one.
+func (e *explorer) judgeApproval(to *point, old, a *inbox.Approval, fault func(string, ...any)) {
+	c := to.seen.call
+	allowed, told := to.ghost.told[a.ID]
+	switch {
+	case told != (a.State == inbox.ApprovalAllowed || a.State == inbox.ApprovalDenied), told && allowed != (a.State == inbox.ApprovalAllowed):
+		fault("an approval is %s; told: %t %t", a.State, told, allowed)
+	case (a.State == inbox.ApprovalOpen) != (c.State == inbox.Approving && c.Approval == a.ID):
+		fault("an approval is %s while its call is %s", a.State, c.State)
+	case a.State == inbox.ApprovalExpired && to.now.Before(a.ExpiresAt):
+		fault("an approval expired before its time")
+	}
+	if old == nil || old.State == a.State {
+		if old != nil && !reflect.DeepEqual(old, a) {
+			fault("an approval changed and stayed %s", a.State)
+		}
+		return
+	}
+	if !slices.ContainsFunc(inbox.ApprovalArrows(), func(r inbox.Arrow) bool { return r.From == string(old.State) && r.To == string(a.State) }) {
+		fault("an approval went from %s to %s", old.State, a.State)
+	}
+	e.reached[[2]string{string(old.State), string(a.State)}] = true
 }
 
 func (e *explorer) judgeQuestion(to *point, old, q *inbox.Question, fault func(string, ...any)) {

@@ -50,12 +50,14 @@ type ghost struct {
 	agains int
 	winner map[inbox.QuestionID]inbox.Answer // whose giver was told that it counts
 	left   map[inbox.QuestionID]string       // what went to the server as the answer
+	told   map[inbox.ApprovalID]bool         // allowed or not, as its decider was told
 }
 
 // view is what the store says.
 type view struct {
 	call      *inbox.Call
 	questions []*inbox.Question // oldest first
+	approvals []*inbox.Approval // oldest first
 	events    int64
 }
 
@@ -67,7 +69,7 @@ func (e *explorer) enter(w world) world {
 	for i := range to.in {
 		to.in[i] = inbox.New(counted{to.store, to.commits}, e.keys, &inbox.Options{Owner: fmt.Sprint("m", i), Notifier: e.hints, Events: 1 << 30})
 	}
-	to.ghost.winner, to.ghost.left = maps.Clone(w.ghost.winner), maps.Clone(w.ghost.left)
+	to.ghost.winner, to.ghost.left, to.ghost.told = maps.Clone(w.ghost.winner), maps.Clone(w.ghost.left), maps.Clone(w.ghost.told)
 	return to
 }
 
@@ -107,6 +109,9 @@ func (e *explorer) stepsAt(p *point) (list []step, cut bool) {
 	}
 	for n, q := range p.seen.questions {
 		e.answers(q, n, add)
+	}
+	for n, a := range p.seen.approvals {
+		e.decisions(a, n, add)
 	}
 	add("stop", func(w *world) error { _, err := w.in[0].Stop(ctx, e.ann, w.call); return err })
 	if c.State == inbox.Uncertain {
@@ -192,6 +197,29 @@ func (e *explorer) answers(q *inbox.Question, n int, add func(string, func(*worl
 			_, err := w.in[0].TakeBack(ctx, e.ann, q.ID)
 			if err == nil {
 				delete(w.ghost.winner, q.ID)
+			}
+			return err
+		})
+	}
+}
+
+// policyAsk is what the policy of the scene says when it asks.
+var policyAsk = inbox.Ask{Fingerprint: "f", Rule: "ask first"}
+
+// decisions are what two people at two pages may do with an approval.
+func (e *explorer) decisions(a *inbox.Approval, n int, add func(string, func(*world) error)) {
+	for _, allow := range []bool{true, false} { // also when it is closed: they may not know
+		name := map[bool]string{true: "allow ", false: "deny "}[allow]
+		add(fmt.Sprint(name, n), func(w *world) error {
+			_, err := w.in[0].Decide(e.t.Context(), inbox.Approver{Principal: e.ann}, a.ID, inbox.Decision{Allow: allow})
+			if err == nil {
+				if _, ok := w.ghost.told[a.ID]; ok {
+					return errors.New("two decisions of one approval were told that they count")
+				}
+				if w.ghost.told == nil {
+					w.ghost.told = map[inbox.ApprovalID]bool{}
+				}
+				w.ghost.told[a.ID] = allow
 			}
 			return err
 		})
@@ -327,6 +355,23 @@ func (e *explorer) machineSteps(p *point, i int) (list []step, cut bool) {
 			})
 		}
 	}
+	if e.scene.policy && (memo.stage == "claimed" || memo.stage == "sent") {
+		// Whether it asks, denies or allows is new each time, whoever has decided what.
+		with("policy asks", func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
+			got, err := in.Ask(ctx, memo.claim, policyAsk)
+			if err == nil && got.State == inbox.Denied {
+				w.ghost.open = 0 // held: it runs no further
+			}
+			return got, err
+		})
+		with("policy denies", func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
+			got, err := in.Deny(ctx, memo.claim, inbox.Denial{Rule: "never"})
+			if err == nil && got.State == inbox.Denied {
+				w.ghost.open = 0
+			}
+			return got, err
+		})
+	}
 	if memo.stage == "claimed" || memo.stage == "sent" {
 		with("renews", func(in *inbox.Inbox, w *world) (*inbox.Call, error) { return in.Renew(ctx, memo.claim) })
 		if e.scene.blocks {
@@ -445,6 +490,10 @@ func (e *explorer) look(w *world) view {
 		e.t.Fatal(err)
 	}
 	slices.Reverse(v.questions)
+	if v.approvals, err = in.Approvals(ctx, e.ann, inbox.ApprovalFilter{Call: w.call}); err != nil {
+		e.t.Fatal(err)
+	}
+	slices.Reverse(v.approvals)
 	if v.events, err = in.LastEvent(ctx, e.ann); err != nil {
 		e.t.Fatal(err)
 	}

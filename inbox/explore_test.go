@@ -37,6 +37,8 @@ type scene struct {
 	resend int                   // how often a machine may send again by itself
 	deaths int                   // at most so many of a claim in a row, beside those of the beginning
 	lost   int                   // deaths at the beginning
+	begins inbox.CallState       // as which the call is composed; empty: ready
+	policy bool                  // it may change at any time: allow, ask or deny
 }
 
 func scenes(deep bool) []scene {
@@ -51,6 +53,9 @@ func scenes(deep bool) []scene {
 			// owner dies; and a second machine that takes over. Both at once are
 			// millions of states, and a connection has one owner.
 			{name: "held", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}, {b}}, alone: true, rounds: 2},
+			{name: "approval", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, rounds: 1, blocks: true},
+			{name: "held approval", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, policy: true, alone: true, rounds: 2},
+			{name: "forbidden", begins: inbox.Denied},
 			{name: "held, taken over", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, rounds: 1, deaths: 1},
 		}
 	}
@@ -58,7 +63,9 @@ func scenes(deep bool) []scene {
 		{name: "parked", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, blocks: true, rounds: 1, lost: 7},
 		{name: "deadline", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, blocks: true, rounds: 1, limit: time.Minute},
 		{name: "address", era: inbox.Modern, asks: [][]inbox.NewQuestion{{urlQuestion(1)}, {urlQuestion(2)}}, alone: true, rounds: 2},
-		{name: "held", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, alone: true, rounds: 1},
+		{name: "held", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, alone: true, rounds: 1, policy: true},
+		{name: "approval", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, alone: true, rounds: 1},
+		{name: "forbidden", begins: inbox.Denied},
 	}
 }
 
@@ -70,7 +77,7 @@ func TestExplore(t *testing.T) {
 	t.Parallel()
 	deep := os.Getenv(exploreDeep) != ""
 	var mu sync.Mutex
-	reached := map[[2]string]bool{{string(inbox.CallNew), string(inbox.Ready)}: true} // before the beginning
+	reached := map[[2]string]bool{}
 	states, steps := 0, 0
 	t.Run("scene", func(t *testing.T) {
 		for _, s := range scenes(deep) {
@@ -92,12 +99,9 @@ func TestExplore(t *testing.T) {
 			})
 		}
 	})
-	// Every arrow that some operation follows can be seen.
+	// Every arrow can be seen.
 	seen, all := 0, 0
-	for _, a := range slices.Concat(inbox.CallArrows(), inbox.QuestionArrows()) {
-		if a.Later {
-			continue
-		}
+	for _, a := range slices.Concat(inbox.CallArrows(), inbox.QuestionArrows(), inbox.ApprovalArrows()) {
 		all++
 		if reached[[2]string{a.From, a.To}] {
 			seen++
@@ -143,11 +147,19 @@ func newExplorer(t *testing.T, s scene) *explorer {
 	}
 	w := world{store: memstore.New(nil), now: time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC)}
 	w = e.enter(w)
-	c, err := w.in[0].Compose(t.Context(), e.ann, inbox.NewCall{Server: "s", Method: "tools/call", Name: "n"})
+	n := inbox.NewCall{Server: "s", Method: "tools/call", Name: "n"}
+	switch s.begins {
+	case inbox.Approving:
+		n.Ask = &policyAsk
+	case inbox.Denied:
+		n.Deny = &inbox.Denial{Rule: "never"}
+	}
+	c, err := w.in[0].Compose(t.Context(), e.ann, n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.call = c.ID
+	e.reached[[2]string{string(inbox.CallNew), string(c.State)}] = true
 	for range s.lost {
 		if _, _, err := w.in[1].Claim(t.Context(), e.ann, c.ID); err != nil {
 			t.Fatal(err)

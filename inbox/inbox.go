@@ -23,6 +23,7 @@ type Options struct {
 	QuestionTime time.Duration // a parked question without expiresAt; default 7 days
 	HeldTime     time.Duration // a held question without expiresAt; default 1 hour
 	BlockedTime  time.Duration // a blocked call; default 7 days
+	ApprovalTime time.Duration // an approval without a time of its own; default 24 hours
 	Retention    time.Duration // of what an ended call contained; default 30 days
 
 	OpenQuestions      int // per server and person; default 20
@@ -67,6 +68,7 @@ func New(store Store, keys *Keys, options *Options) *Inbox {
 	orTime(&o.QuestionTime, 7*24*time.Hour)
 	orTime(&o.HeldTime, time.Hour)
 	orTime(&o.BlockedTime, 7*24*time.Hour)
+	orTime(&o.ApprovalTime, 24*time.Hour)
 	orTime(&o.Retention, 30*24*time.Hour)
 	orInt(&o.OpenQuestions, 20)
 	orInt(&o.QuestionsPerMinute, 10)
@@ -111,6 +113,15 @@ func (in *Inbox) Subscribe(ctx context.Context, p Principal) (<-chan Hint, error
 		return nil, err
 	}
 	return in.notifier.Subscribe(ctx, p.Key())
+}
+
+// SubscribeGroup delivers a hint whenever an approval that is assigned to the
+// group, of the person's issuer and tenant, changes: look at [Inbox.Assigned] then.
+func (in *Inbox) SubscribeGroup(ctx context.Context, p Principal, group string) (<-chan Hint, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	return in.notifier.Subscribe(ctx, groupKey(p, group))
 }
 
 // SubscribeAll delivers the hints of everybody until ctx ends. It is for

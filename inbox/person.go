@@ -21,9 +21,8 @@ const (
 	maxPage      = 500
 )
 
-// Compose records a call that may be sent. The caller has decided that it may:
-// a call that the person composed is its own approval, and one of a model has
-// passed the policy.
+// Compose records a call: it is ready to be sent, waits for an approval, or has
+// been denied, as the policy said that the caller has asked.
 func (in *Inbox) Compose(ctx context.Context, p Principal, n NewCall) (*Call, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -44,7 +43,7 @@ func (in *Inbox) Compose(ctx context.Context, p Principal, n NewCall) (*Call, er
 			made, err = w.call(CallID(before))
 			return err
 		}
-		if made, err = w.compose(n, ""); err != nil {
+		if made, err = w.composeUnder(n); err != nil {
 			return err
 		}
 		return w.remember(key, string(made.ID))
@@ -93,6 +92,14 @@ func (n *NewCall) check() error {
 	case len(n.Arguments) > 0 && !json.Valid(n.Arguments):
 		return fmt.Errorf("%w: the arguments are not JSON", ErrInvalid)
 	}
+	switch {
+	case n.Ask != nil && n.Deny != nil:
+		return fmt.Errorf("%w: a call is asked about or denied", ErrInvalid)
+	case n.Ask != nil:
+		return n.Ask.check()
+	case n.Deny != nil:
+		return n.Deny.check()
+	}
 	return nil
 }
 
@@ -101,6 +108,28 @@ func (n *NewCall) fields() []string {
 }
 
 func (w *work) compose(n NewCall, replaces CallID) (*callRecord, error) {
+	c := w.newCall(n, replaces)
+	return c, w.moveCall(c, Ready, "", "")
+}
+
+// composeUnder composes as the policy said.
+func (w *work) composeUnder(n NewCall) (*callRecord, error) {
+	c := w.newCall(n, "")
+	switch {
+	case n.Deny != nil:
+		c.Rule = n.Deny.Rule
+		return c, w.deny(c, ReasonDenied, n.Deny.sentence())
+	case n.Ask != nil:
+		if fits, err := w.permitted(c, n.Ask); err != nil {
+			return nil, err
+		} else if !fits {
+			return c, w.ask(c, n.Ask)
+		}
+	}
+	return c, w.moveCall(c, Ready, "", "")
+}
+
+func (w *work) newCall(n NewCall, replaces CallID) *callRecord {
 	c := &callRecord{Call: Call{
 		ID: CallID(randomID("c_")), Principal: w.principal, Conversation: n.Conversation,
 		Actor: n.Actor, Origin: n.Origin, Server: n.Server, Endpoint: n.Endpoint,
@@ -109,7 +138,7 @@ func (w *work) compose(n NewCall, replaces CallID) (*callRecord, error) {
 		Replaces: replaces, IdempotencyKey: randomID("i_"),
 	}}
 	w.calls[c.ID] = c
-	return c, w.moveCall(c, Ready, "", "")
+	return c
 }
 
 // remembered looks for an idempotency key. It returns the memory to store the

@@ -32,19 +32,6 @@ const (
 // Closed reports whether nobody can answer any more.
 func (s QuestionState) Closed() bool { return s != Open && s != Opened }
 
-// ApprovalState is a state of a host's own request for permission. The rows
-// and their arrows come with policy; the states are fixed here so that versions
-// that share a database agree.
-type ApprovalState string
-
-const (
-	ApprovalOpen      ApprovalState = "open"
-	ApprovalAllowed   ApprovalState = "allowed"
-	ApprovalDenied    ApprovalState = "denied"
-	ApprovalExpired   ApprovalState = "expired"
-	ApprovalWithdrawn ApprovalState = "withdrawn"
-)
-
 // Action is the protocol's word for what a person did.
 type Action string
 
@@ -63,6 +50,7 @@ const (
 	ByServer      Closer = "server"       // the server withdrew it
 	ByStop        Closer = "stop"         // the person stopped the call
 	ByCallEnd     Closer = "call_ended"   // the call ended in another way
+	ByPolicy      Closer = "policy"       // the policy ended the call, or its person was disabled
 	ByHostStopped Closer = "host_stopped" // the machine that held the connection went away
 )
 

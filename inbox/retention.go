@@ -26,11 +26,34 @@ func (w *work) remove(c *callRecord) error {
 			q.dirty = quiet
 		}
 	}
+	approvals, err := w.tx.Approvals(ApprovalQuery{Call: c.ID})
+	if err != nil {
+		return err
+	}
+	for _, row := range approvals {
+		a, err := w.adoptApproval(row)
+		if err != nil {
+			return err
+		}
+		w.removeApproval(a)
+	}
 	c.Removed, c.within = true, nil
 	c.Endpoint, c.Fingerprint, c.Arguments, c.RequestState, c.Result, c.IdempotencyKey = "", "", nil, "", nil, ""
 	c.Detail = "What it contained is no longer kept."
 	w.touchQuietly(c)
 	return nil
+}
+
+// removeApproval deletes what was to be sent. Which tool a standing approval is
+// about stays, until it is revoked.
+func (w *work) removeApproval(a *approvalRecord) {
+	a.Removed = true
+	a.Arguments, a.Answered = nil, nil
+	if !a.Standing {
+		a.within = nil
+		a.Description, a.Fingerprint, a.Reason = "", "", "What was to be sent is no longer kept."
+	}
+	w.touchApprovalQuietly(a)
 }
 
 // removeOld removes the content of the calls whose retention has passed.

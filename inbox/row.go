@@ -35,31 +35,33 @@ func (m micros) time() time.Time {
 
 // callDetail is the readable part of a call's row.
 type callDetail struct {
-	Actor        Actor  `json:"actor,omitempty"`
-	Surface      string `json:"surface,omitempty"`
-	Era          Era    `json:"era,omitempty"`
-	Method       string `json:"method,omitempty"`
-	Reason       string `json:"reason,omitempty"`
-	Held         bool   `json:"held,omitempty"`
-	Round        int    `json:"round,omitempty"`
-	Rounds       int    `json:"rounds,omitempty"`
-	Agains       int    `json:"agains,omitempty"`
-	LeaseUntil   micros `json:"lease_until,omitempty"`
-	Fence        int64  `json:"fence,omitempty"`
-	Deaths       int    `json:"deaths,omitempty"`
-	Sends        int    `json:"sends,omitempty"`
-	Resends      int    `json:"resends,omitempty"`
-	Delivered    int    `json:"delivered,omitempty"`
-	RoundSends   int    `json:"round_sends,omitempty"`
-	MarkedBefore bool   `json:"marked_before,omitempty"`
-	StopWanted   bool   `json:"stop_wanted,omitempty"`
-	Deadline     micros `json:"deadline,omitempty"`
-	ExpiresAt    micros `json:"expires_at,omitempty"`
-	IsError      bool   `json:"is_error,omitempty"`
-	Removed      bool   `json:"removed,omitempty"`
-	Ended        micros `json:"ended,omitempty"` // of a call whose content was removed; before that it is in the row
-	Replaces     CallID `json:"replaces,omitempty"`
-	ReplacedBy   CallID `json:"replaced_by,omitempty"`
+	Actor        Actor      `json:"actor,omitempty"`
+	Surface      string     `json:"surface,omitempty"`
+	Era          Era        `json:"era,omitempty"`
+	Method       string     `json:"method,omitempty"`
+	Reason       string     `json:"reason,omitempty"`
+	Held         bool       `json:"held,omitempty"`
+	Round        int        `json:"round,omitempty"`
+	Rounds       int        `json:"rounds,omitempty"`
+	Agains       int        `json:"agains,omitempty"`
+	LeaseUntil   micros     `json:"lease_until,omitempty"`
+	Fence        int64      `json:"fence,omitempty"`
+	Deaths       int        `json:"deaths,omitempty"`
+	Sends        int        `json:"sends,omitempty"`
+	Resends      int        `json:"resends,omitempty"`
+	Delivered    int        `json:"delivered,omitempty"`
+	RoundSends   int        `json:"round_sends,omitempty"`
+	MarkedBefore bool       `json:"marked_before,omitempty"`
+	StopWanted   bool       `json:"stop_wanted,omitempty"`
+	Deadline     micros     `json:"deadline,omitempty"`
+	ExpiresAt    micros     `json:"expires_at,omitempty"`
+	IsError      bool       `json:"is_error,omitempty"`
+	Approval     ApprovalID `json:"approval,omitempty"`
+	Rule         string     `json:"rule,omitempty"`
+	Removed      bool       `json:"removed,omitempty"`
+	Ended        micros     `json:"ended,omitempty"` // of a call whose content was removed; before that it is in the row
+	Replaces     CallID     `json:"replaces,omitempty"`
+	ReplacedBy   CallID     `json:"replaced_by,omitempty"`
 }
 
 // callContent is the sealed part. Raw JSON is []byte: encoding/json would
@@ -178,7 +180,7 @@ func (w *work) record(row *CallRow, detail callDetail, content callContent) *cal
 			NotBefore: row.NotBefore, Deadline: detail.Deadline.time(), ExpiresAt: detail.ExpiresAt.time(),
 			Created: row.Created, Updated: row.Updated, Ended: ended,
 			Result: content.Result, IsError: detail.IsError, Removed: detail.Removed,
-			Replaces: detail.Replaces, ReplacedBy: detail.ReplacedBy, IdempotencyKey: content.IdempotencyKey,
+			Approval: detail.Approval, Rule: detail.Rule, Replaces: detail.Replaces, ReplacedBy: detail.ReplacedBy, IdempotencyKey: content.IdempotencyKey,
 		},
 		rounds: detail.Rounds, agains: detail.Agains,
 	}
@@ -196,7 +198,8 @@ func (w *work) callRow(c *callRecord) (*CallRow, error) {
 		Sends: c.Sends, Resends: c.Resends, Delivered: c.Delivered, RoundSends: c.RoundSends,
 		MarkedBefore: c.MarkedBefore, StopWanted: c.StopWanted,
 		Deadline: toMicros(c.Deadline), ExpiresAt: toMicros(c.ExpiresAt),
-		IsError: c.IsError, Removed: c.Removed, Ended: removed, Replaces: c.Replaces, ReplacedBy: c.ReplacedBy,
+		IsError: c.IsError, Removed: c.Removed, Ended: removed,
+		Approval: c.Approval, Rule: c.Rule, Replaces: c.Replaces, ReplacedBy: c.ReplacedBy,
 	})
 	if err != nil {
 		return nil, err
@@ -225,7 +228,7 @@ func (c *callRecord) due() time.Time {
 	switch c.State {
 	case Claimed, Sent:
 		return c.LeaseUntil
-	case Ready, Blocked:
+	case Ready, Blocked, Approving:
 		return c.ExpiresAt
 	case Waiting:
 		return c.Deadline // without one its questions expire one by one

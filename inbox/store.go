@@ -32,8 +32,8 @@ type Store interface {
 	// ready first, of these servers or, with none, of all.
 	Ready(ctx context.Context, servers []string, limit int) ([]Ref, error)
 
-	// Due lists calls and questions whose Due has passed, in the order of
-	// (Due, id), beginning after the given one.
+	// Due lists calls, questions and approvals whose Due has passed, in the
+	// order of (Due, id), beginning after the given one.
 	Due(ctx context.Context, after Ref, limit int) ([]Ref, error)
 
 	// NextDue returns the earliest Due of all rows and NotBefore of ready
@@ -48,6 +48,10 @@ type Store interface {
 	// their ids and beginning after the given one.
 	Find(ctx context.Context, server string, state CallState, after CallID, limit int) ([]Ref, error)
 
+	// Assigned lists approvals that are assigned, of everybody, in the order of
+	// (created, id). In its answers Due is Created.
+	Assigned(ctx context.Context, q AssignedQuery) ([]Ref, error)
+
 	// Ended lists calls that ended at least age ago, in the order of
 	// (Ended, id), beginning after the given one. In its answers Due is Ended.
 	Ended(ctx context.Context, age time.Duration, after Ref, limit int) ([]Ref, error)
@@ -60,13 +64,17 @@ type Ref struct {
 	Principal string // key
 	Call      CallID
 	Question  QuestionID // empty: the call itself
-	Due       time.Time  // in answers of Due and Ended
+	Approval  ApprovalID // the same
+	Due       time.Time  // in answers of Due, Ended and Assigned
 }
 
 // ID is the id of the row.
 func (r Ref) ID() string {
-	if r.Question != "" {
+	switch {
+	case r.Question != "":
 		return string(r.Question)
+	case r.Approval != "":
+		return string(r.Approval)
 	}
 	return string(r.Call)
 }
@@ -90,6 +98,11 @@ type Tx interface {
 	// CountQuestions counts the server's questions that are not closed, and
 	// those created at or after since.
 	CountQuestions(server string, since time.Time) (open, recent int, err error)
+
+	Approval(id ApprovalID) (*ApprovalRow, error) // or ErrNotFound
+	PutApproval(*ApprovalRow) error
+	// Approvals lists newest first.
+	Approvals(ApprovalQuery) ([]*ApprovalRow, error)
 
 	// Remembered returns what Remember stored under key, or ErrNotFound if
 	// there is nothing or it expired.
@@ -149,6 +162,24 @@ type QuestionRow struct {
 	Content      []byte
 }
 
+// ApprovalRow is what a store keeps of an approval.
+type ApprovalRow struct {
+	ID           ApprovalID
+	Seq          int64
+	Call         CallID
+	Conversation string
+	Server       string
+	State        ApprovalState
+	Version      int64
+	Assignee     string // key of a principal or a group; empty: the row's own principal
+	Standing     string // what it covers beyond its call; empty: nothing
+	Due          time.Time
+	Created      time.Time
+	Closed       time.Time
+	Detail       []byte
+	Content      []byte
+}
+
 // CallQuery selects calls of the transaction's principal. Zero fields do not select.
 type CallQuery struct {
 	Conversation string
@@ -169,12 +200,34 @@ type QuestionQuery struct {
 	Limit        int
 }
 
+// ApprovalQuery selects approvals of the transaction's principal. Zero fields do not select.
+type ApprovalQuery struct {
+	Call         CallID
+	Conversation string
+	States       []ApprovalState
+	Standing     []string // with one of these
+	Stands       bool     // with any
+	Before       int64
+	Limit        int
+}
+
+// AssignedQuery selects approvals of everybody.
+type AssignedQuery struct {
+	Assignees []string   // with one of these; without any there are none
+	ID        ApprovalID // this one; empty: all
+	Open      bool       // only open ones
+	After     ApprovalID // beginning after this one, if it is set
+	AfterTime time.Time  // which was created then
+	Limit     int
+}
+
 // EventKind says what an event is about.
 type EventKind string
 
 const (
 	CallEvent     EventKind = "call"
 	QuestionEvent EventKind = "question"
+	ApprovalEvent EventKind = "approval"
 )
 
 // Event says that a row changed; the row itself is read anew.

@@ -23,6 +23,9 @@ func (in *Inbox) Sweep(ctx context.Context) (next time.Time, err error) {
 }
 
 func (in *Inbox) sweep(ctx context.Context, ref Ref) error {
+	if ref.Approval != "" {
+		return in.tell(ctx, ref.Principal, ref.Approval)
+	}
 	return in.update(ctx, ref.Principal, func(w *work) error {
 		if ref.Question != "" {
 			q, err := w.question(ref.Question)
@@ -42,7 +45,7 @@ func (in *Inbox) sweep(ctx context.Context, ref Ref) error {
 		switch c.State {
 		case Claimed, Sent:
 			return w.endLease(c)
-		case Ready, Waiting, Blocked:
+		case Ready, Waiting, Blocked, Approving:
 			return w.expireCall(c)
 		}
 		return nil

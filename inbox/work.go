@@ -22,14 +22,17 @@ type work struct {
 	calls     map[CallID]*callRecord
 	questions map[QuestionID]*questionRecord
 	stored    map[CallID][]*QuestionRow // those that the store has of a call, once they were read
-	touched   []any                     // *callRecord or *questionRecord, in the order of their first change
+	approvals map[ApprovalID]*approvalRecord
+	touched   []any // *callRecord, *questionRecord or *approvalRecord, in the order of their first change
 	hints     []Hint
+	tells     []ApprovalID // of which somebody else is told after the commit
 }
 
 func (in *Inbox) work(tx Tx, key string, p Principal) *work {
 	return &work{
 		in: in, tx: tx, key: key, principal: p, now: tx.Now(),
 		calls: map[CallID]*callRecord{}, questions: map[QuestionID]*questionRecord{}, stored: map[CallID][]*QuestionRow{},
+		approvals: map[ApprovalID]*approvalRecord{},
 	}
 }
 
@@ -59,6 +62,11 @@ func (in *Inbox) update(ctx context.Context, key string, f func(*work) error) er
 			in.log.Warn("inbox: hint not sent", "call", hint.Call, "err", err)
 		}
 	}
+	for _, id := range w.tells {
+		if err := in.tell(ctx, key, id); err != nil { // Sweep will
+			in.log.Warn("inbox: an assignee was not told", "approval", id, "err", err)
+		}
+	}
 	return nil
 }
 
@@ -80,6 +88,10 @@ func (w *work) flush() error {
 			}
 		case *questionRecord:
 			if err := w.flushQuestion(r); err != nil {
+				return err
+			}
+		case *approvalRecord:
+			if err := w.flushApproval(r); err != nil {
 				return err
 			}
 		}
@@ -258,8 +270,14 @@ func (w *work) moveCall(c *callRecord, to CallState, reason, detail string) erro
 	if err := follow(callArrows, c.State, to); err != nil {
 		return fmt.Errorf("%w (call %s)", err, c.ID)
 	}
+	from := c.State
 	c.State, c.Reason, c.Detail = to, reason, detail
 	w.touch(c)
+	if from == Approving {
+		if err := w.endApproval(c); err != nil {
+			return err
+		}
+	}
 	if to != Claimed && to != Sent {
 		c.Owner, c.LeaseUntil = "", time.Time{}
 	}
@@ -298,6 +316,18 @@ func (w *work) moveCall(c *callRecord, to CallState, reason, detail string) erro
 	return nil
 }
 
+// endApproval closes the approval that a call waited for, if nobody decided it.
+func (w *work) endApproval(c *callRecord) error {
+	a, err := w.approval(c.Approval)
+	if err != nil || a.State.Closed() {
+		return err
+	}
+	if c.State == CallExpired {
+		return w.closeApproval(a, ApprovalExpired)
+	}
+	return w.closeApproval(a, ApprovalWithdrawn)
+}
+
 // closeRest closes the open questions of a call that ended or lost its connection.
 func (w *work) closeRest(c *callRecord) error {
 	questions, err := w.asked(c.ID)
@@ -314,6 +344,8 @@ func (w *work) closeRest(c *callRecord) error {
 			by = ByStop
 		case c.State == CallExpired:
 			to, by = Expired, ByExpiry
+		case c.State == Denied:
+			by = ByPolicy
 		case c.State == Interrupted, c.State == Uncertain:
 			by = ByHostStopped
 		}

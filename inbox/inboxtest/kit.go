@@ -253,3 +253,16 @@ func sum(text string) string {
 	s := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(s[:])
 }
+
+// refusing is a store that fails for one principal.
+type refusing struct {
+	inbox.Store
+	principal string
+}
+
+func (r *refusing) Update(ctx context.Context, principal string, f func(inbox.Tx) error) error {
+	if principal == r.principal {
+		return errTest
+	}
+	return r.Store.Update(ctx, principal, f)
+}

@@ -23,6 +23,7 @@ func TestStore(t *testing.T, fresh Fresh) {
 		{"crash", crashTests},
 		{"race", raceTests},
 		{"retention", retentionTests},
+		{"approval", approvalTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

@@ -49,6 +49,7 @@ type database struct {
 type rows struct {
 	calls     map[inbox.CallID]*inbox.CallRow
 	questions map[inbox.QuestionID]*inbox.QuestionRow
+	approvals map[inbox.ApprovalID]*inbox.ApprovalRow
 	keys      map[string]remembered
 	events    []inbox.Event // in order, without gaps
 	last      int64         // number of the last event
@@ -63,6 +64,7 @@ func newRows() *rows {
 	return &rows{
 		calls:     map[inbox.CallID]*inbox.CallRow{},
 		questions: map[inbox.QuestionID]*inbox.QuestionRow{},
+		approvals: map[inbox.ApprovalID]*inbox.ApprovalRow{},
 		keys:      map[string]remembered{},
 	}
 }
@@ -92,7 +94,7 @@ func (s *Store) Clone(options *Options) *Store {
 	for key, r := range s.db.principals {
 		// Rows, values and events are replaced, never changed, so they are shared.
 		db.principals[key] = &rows{
-			calls: maps.Clone(r.calls), questions: maps.Clone(r.questions), keys: maps.Clone(r.keys),
+			calls: maps.Clone(r.calls), questions: maps.Clone(r.questions), approvals: maps.Clone(r.approvals), keys: maps.Clone(r.keys),
 			events: slices.Clip(r.events), last: r.last,
 		}
 	}
@@ -233,6 +235,9 @@ func (s *Store) Due(ctx context.Context, after inbox.Ref, limit int) ([]inbox.Re
 		for id, q := range rows.questions {
 			add(inbox.Ref{Principal: principal, Call: q.Call, Question: id, Due: q.Due})
 		}
+		for id, a := range rows.approvals {
+			add(inbox.Ref{Principal: principal, Call: a.Call, Approval: id, Due: a.Due})
+		}
 	}
 	slices.SortFunc(refs, byTime)
 	return refs[:min(limit, len(refs))], nil
@@ -261,6 +266,9 @@ func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
 		for _, q := range rows.questions {
 			sooner(q.Due)
 		}
+		for _, a := range rows.approvals {
+			sooner(a.Due)
+		}
 	}
 	return next, nil
 }
@@ -285,7 +293,28 @@ func (s *Store) Ended(ctx context.Context, age time.Duration, after inbox.Ref, l
 	return refs[:min(limit, len(refs))], nil
 }
 
-// byTime is the order of Due and Ended.
+// Assigned implements [inbox.Store].
+func (s *Store) Assigned(ctx context.Context, q inbox.AssignedQuery) ([]inbox.Ref, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.unlock()
+	after := inbox.Ref{Approval: q.After, Due: stored(q.AfterTime)}
+	var refs []inbox.Ref
+	for principal, rows := range s.db.principals {
+		for id, a := range rows.approvals {
+			ref := inbox.Ref{Principal: principal, Call: a.Call, Approval: id, Due: a.Created}
+			if a.Assignee != "" && slices.Contains(q.Assignees, a.Assignee) && (q.ID == "" || id == q.ID) &&
+				(!q.Open || a.State == inbox.ApprovalOpen) && (q.After == "" || byTime(ref, after) > 0) {
+				refs = append(refs, ref)
+			}
+		}
+	}
+	slices.SortFunc(refs, byTime)
+	return refs[:min(q.Limit, len(refs))], nil
+}
+
+// byTime is the order of Due, Ended and Assigned.
 func byTime(a, b inbox.Ref) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID(), b.ID())) }
 
 // Owned implements [inbox.Store].

@@ -34,6 +34,7 @@ func (t *tx) commit(db *database) {
 	}
 	maps.Copy(rows.calls, t.added.calls)
 	maps.Copy(rows.questions, t.added.questions)
+	maps.Copy(rows.approvals, t.added.approvals)
 	maps.Copy(rows.keys, t.added.keys)
 	if len(t.added.keys) > 0 {
 		for key, m := range rows.keys {

@@ -60,12 +60,14 @@ func in[S ~string](f *filter, column string, values []S) {
 	f.add(column+` = ANY (?::text[])`, list)
 }
 
+func (f *filter) conditions() string { return ` WHERE ` + strings.Join(f.where, ` AND `) }
+
 // newest finishes the query of a page.
 func (f *filter) newest(before int64, limit int) string {
 	if before != 0 {
 		f.add(`seq < ?`, before)
 	}
-	query := ` WHERE ` + strings.Join(f.where, ` AND `) + ` ORDER BY seq DESC`
+	query := f.conditions() + ` ORDER BY seq DESC`
 	if limit > 0 {
 		f.args = append(f.args, limit)
 		query += ` LIMIT $` + strconv.Itoa(len(f.args))
@@ -96,7 +98,7 @@ func (s *Store) Ready(ctx context.Context, servers []string, limit int) ([]inbox
 	}
 	f.where = append(f.where, `c.state = 'ready'`, `(c.not_before IS NULL OR c.not_before <= `+atNow+`)`)
 	f.args = append(f.args, limit)
-	return s.refs(ctx, `SELECT p.key, c.id, '', NULL::timestamptz`+s.callsAndPrincipals()+`
+	return s.refs(ctx, `SELECT p.key, c.id, '', '', NULL::timestamptz`+s.callsAndPrincipals()+`
 		WHERE `+strings.Join(f.where, ` AND `)+` ORDER BY c.updated, c.id LIMIT $`+strconv.Itoa(len(f.args)), f.args...)
 }
 
@@ -114,10 +116,12 @@ func (s *Store) Due(ctx context.Context, after inbox.Ref, limit int) ([]inbox.Re
 			WHERE ` + alias + `.due <= ` + atNow + ` AND (` + alias + `.due, ` + alias + `.id) > ($2, $3)
 			ORDER BY ` + alias + `.due, ` + alias + `.id LIMIT $4`
 	}
-	return s.refs(ctx, `SELECT key, call, question, due FROM (
-			(SELECT p.key, c.id AS call, '' AS question, c.due, c.id FROM `+s.tables.calls+` c`+of(`c`)+`)
+	return s.refs(ctx, `SELECT key, call, question, approval, due FROM (
+			(SELECT p.key, c.id AS call, '' AS question, '' AS approval, c.due, c.id FROM `+s.tables.calls+` c`+of(`c`)+`)
 			UNION ALL
-			(SELECT p.key, q.call, q.id, q.due, q.id FROM `+s.tables.questions+` q`+of(`q`)+`)
+			(SELECT p.key, q.call, q.id, '', q.due, q.id FROM `+s.tables.questions+` q`+of(`q`)+`)
+			UNION ALL
+			(SELECT p.key, a.call, '', a.id, a.due, a.id FROM `+s.tables.approvals+` a`+of(`a`)+`)
 		) AS due_rows ORDER BY due, id LIMIT $4`, s.clock(), from, after.ID(), limit)
 }
 
@@ -127,7 +131,8 @@ func (s *Store) NextDue(ctx context.Context) (next time.Time, err error) {
 		return conn.QueryRow(ctx, `SELECT min(at) FROM (
 			SELECT min(due) AS at FROM `+s.tables.calls+` WHERE due > `+atNow+`
 			UNION ALL SELECT min(not_before) FROM `+s.tables.calls+` WHERE state = 'ready' AND not_before > `+atNow+`
-			UNION ALL SELECT min(due) FROM `+s.tables.questions+` WHERE due > `+atNow+`) AS next`, s.clock()).Scan(column{&next})
+			UNION ALL SELECT min(due) FROM `+s.tables.questions+` WHERE due > `+atNow+`
+			UNION ALL SELECT min(due) FROM `+s.tables.approvals+` WHERE due > `+atNow+`) AS next`, s.clock()).Scan(column{&next})
 	})
 	return next, err
 }
@@ -141,7 +146,7 @@ func (s *Store) Ended(ctx context.Context, age time.Duration, after inbox.Ref, l
 	if err := texts(after.ID()); err != nil {
 		return nil, err
 	}
-	return s.refs(ctx, `SELECT p.key, c.id, '', c.ended`+s.callsAndPrincipals()+`
+	return s.refs(ctx, `SELECT p.key, c.id, '', '', c.ended`+s.callsAndPrincipals()+`
 		WHERE c.ended <= `+atNow+` - $5 * interval '1 microsecond' AND (c.ended, c.id) > ($2, $3) ORDER BY c.ended, c.id LIMIT $4`,
 		s.clock(), from, after.ID(), limit, age.Microseconds())
 }
@@ -154,7 +159,7 @@ func (s *Store) Owned(ctx context.Context, prefix string, after inbox.CallID, li
 	if err := texts(string(after)); err != nil {
 		return nil, err
 	}
-	return s.refs(ctx, `SELECT p.key, c.id, '', NULL::timestamptz`+s.callsAndPrincipals()+`
+	return s.refs(ctx, `SELECT p.key, c.id, '', '', NULL::timestamptz`+s.callsAndPrincipals()+`
 		WHERE c.owner <> '' AND starts_with(c.owner, $1) AND c.id > $2 ORDER BY c.id LIMIT $3`, prefix, string(after), limit)
 }
 
@@ -166,7 +171,7 @@ func (s *Store) Find(ctx context.Context, server string, state inbox.CallState, 
 	if err := texts(string(after)); err != nil {
 		return nil, err
 	}
-	return s.refs(ctx, `SELECT p.key, c.id, '', NULL::timestamptz`+s.callsAndPrincipals()+`
+	return s.refs(ctx, `SELECT p.key, c.id, '', '', NULL::timestamptz`+s.callsAndPrincipals()+`
 		WHERE left(c.server, 64) = left($1, 64) AND c.server = $1 AND c.state = $2 AND c.id > $3 ORDER BY c.id LIMIT $4`,
 		server, string(state), string(after), limit)
 }

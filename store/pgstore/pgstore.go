@@ -67,7 +67,7 @@ type Store struct {
 }
 
 // tables are the names as statements write them.
-type tables struct{ schema, principals, calls, questions, keys, events string }
+type tables struct{ schema, principals, calls, questions, approvals, keys, events string }
 
 // Open connects to the database and brings its tables up to date, as [Migrate]
 // does, if they are older than this program. dsn is a URL
@@ -113,7 +113,7 @@ func name(schema string) tables {
 	in := func(table string) string { return pgx.Identifier{schema, table}.Sanitize() }
 	return tables{
 		schema: in("inbox_schema"), principals: in("inbox_principals"), calls: in("inbox_calls"),
-		questions: in("inbox_questions"), keys: in("inbox_keys"), events: in("inbox_events"),
+		questions: in("inbox_questions"), approvals: in("inbox_approvals"), keys: in("inbox_keys"), events: in("inbox_events"),
 	}
 }
 

@@ -287,7 +287,7 @@ func (s *Store) refs(ctx context.Context, query string, args ...any) (refs []inb
 		defer rows.Close()
 		for rows.Next() {
 			var ref inbox.Ref
-			if err := rows.Scan(&ref.Principal, &ref.Call, &ref.Question, column{&ref.Due}); err != nil {
+			if err := rows.Scan(&ref.Principal, &ref.Call, &ref.Question, &ref.Approval, column{&ref.Due}); err != nil {
 				return err
 			}
 			refs = append(refs, ref)

@@ -364,7 +364,7 @@ func (t *tx) Erase() error {
 	t.ahead = ahead{}
 	t.queueEvents()
 	tables := t.store.tables
-	for _, table := range []string{tables.events, tables.keys, tables.questions, tables.calls} {
+	for _, table := range []string{tables.events, tables.keys, tables.approvals, tables.questions, tables.calls} {
 		if err := t.exec(`DELETE FROM `+table+` WHERE principal = $1`, t.principal); err != nil {
 			return err
 		}

@@ -179,12 +179,14 @@ func in[S ~string](f *filter, columnName string, values []S) {
 	f.add(columnName+` IN (?`+strings.Repeat(`, ?`, len(values)-1)+`)`, args...)
 }
 
+func (f *filter) conditions() string { return ` WHERE ` + strings.Join(f.where, ` AND `) }
+
 // newest finishes the query of a page.
 func (f *filter) newest(before int64, limit int) string {
 	if before != 0 {
 		f.add(`seq < ?`, before)
 	}
-	query := ` WHERE ` + strings.Join(f.where, ` AND `) + ` ORDER BY seq DESC`
+	query := f.conditions() + ` ORDER BY seq DESC`
 	if limit > 0 {
 		query += ` LIMIT ?`
 		f.args = append(f.args, limit)
@@ -316,7 +318,7 @@ func (t *tx) TrimEvents(first int64) error {
 }
 
 func (t *tx) Erase() error {
-	for _, table := range []string{"inbox_events", "inbox_keys", "inbox_questions", "inbox_calls"} {
+	for _, table := range []string{"inbox_events", "inbox_keys", "inbox_approvals", "inbox_questions", "inbox_calls"} {
 		if err := t.exec(`DELETE FROM `+table+` WHERE principal = ?`, t.principal); err != nil {
 			return err
 		}
