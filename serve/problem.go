@@ -53,6 +53,8 @@ var problems = []problem{
 	{host.ErrNoServer, http.StatusNotFound, "unknown_server", "There is no such server."},
 	{host.ErrNoTool, http.StatusNotFound, "unknown_tool", "The server has no such tool."},
 	{inbox.ErrClosed, http.StatusConflict, "question_closed", "The question is closed."},
+	{inbox.ErrDecided, http.StatusConflict, "approval_closed", "The approval is closed."},
+	{inbox.ErrNotDecider, http.StatusForbidden, "not_decider", "Somebody else decides this."},
 	{inbox.ErrURLChanged, http.StatusConflict, "url_changed", "The address has changed."},
 	{inbox.ErrTooLate, http.StatusConflict, "too_late", "It is too late for that."},
 	{inbox.ErrState, http.StatusConflict, "wrong_state", "That is not possible any more."},
