@@ -37,6 +37,7 @@ func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Co
 	}
 	inputs := argumentNames(reflect.TypeFor[In]())
 	s.mcp.AddTool(typed.tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		claim(ctx)
 		in, err := typed.read(req.Params.Arguments)
 		if err != nil {
 			return errorResult(err)
@@ -81,6 +82,7 @@ func AddTool[In, Out any](s *Server, tool *mcp.Tool, handler func(ctx context.Co
 // legacy era. [Call.Content] does nothing here.
 func AddPrompt(s *Server, prompt *mcp.Prompt, handler func(ctx context.Context, call *Call, arguments map[string]string) (*mcp.GetPromptResult, error)) {
 	s.mcp.AddPrompt(prompt, func(ctx context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		claim(ctx)
 		in, err := promptIncoming(req, prompt)
 		if err != nil {
 			return nil, refuseWith(refuseArguments, err.Error())
@@ -133,6 +135,7 @@ func AddResourceTemplate(s *Server, template *mcp.ResourceTemplate, handler Reso
 
 func (s *Server) readResource(handler ResourceHandler) mcp.ResourceHandler {
 	return func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		claim(ctx)
 		r, refused := s.begin(ctx, resourceIncoming(req))
 		if refused != nil {
 			return nil, refused
@@ -164,6 +167,13 @@ func (s *Server) know(method, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known[method+" "+name] = true
+}
+
+// forget takes back what know noted.
+func (s *Server) forget(method, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, method+" "+name)
 }
 
 // has reports whether a request is for something that was added here.

@@ -1,16 +1,14 @@
 package elicit
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -19,81 +17,156 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// exchange is the connection of one modern request: a transport whose session
-// reads that request and writes its response.
+// exchange answers modern requests that the kit has read from their bytes: it
+// hands them to the server's methods, through all of its middleware.
 //
 // The SDK's own stateless handler decodes each body about ten times, through a
 // decoder that takes tens of KiB for each value; that was most of the cost of a
-// call. Here the message that rewrite has read anyway goes straight to a
-// session. Everything that is not an ordinary request of a modern client for
-// something that was added here goes to the SDK's handler, which has the right
-// error for it.
+// call. Everything that is not an ordinary request of a modern client for
+// something that was added here goes to that handler, which has the right error
+// for it.
 type exchange struct {
-	request *jsonrpc.Request
-	gone    <-chan struct{}      // the client has disconnected
-	extra   chan jsonrpc.Message // what else the session reads
-	done    chan struct{}        // closed with the connection
+	server *Server
+	// direct: requests share a session that was closed before the first of them.
+	// Else each has its own, as middleware may expect.
+	direct bool
+	warn   sync.Once
 
-	mu       sync.Mutex // guards what follows
-	w        http.ResponseWriter
-	started  bool // something was written
-	closed   bool
-	answered chan struct{} // closed with the response; w is not used after
+	once   sync.Once // guards what follows
+	modern bool      // the MCP server speaks the revision
+	shared *mcp.ServerSession
+	info   *mcp.Implementation // what the MCP server says of itself in each result
 }
 
-// call returns the JSON-RPC request in the message, if it may be served by an
-// exchange. Whoever changes this compares with the checks of
-// mcp.StreamableHTTPHandler: whatever they refuse must not get past here.
-func (h *handler) call(req *http.Request, m message) (*jsonrpc.Request, bool) {
-	header := req.Header
-	if !m.canAsk() || header.Get("Mcp-Protocol-Version") != modernRevision ||
-		// MCP 2026-07-28 transports, "Standard Headers": as in the body.
-		header.Get("Mcp-Method") != m.method ||
-		// What every SDK sends; other spellings are for the SDK to judge.
-		header.Get("Content-Type") != "application/json" || header.Get("Accept") != "application/json, text/event-stream" ||
-		string(m.fields["jsonrpc"]) != `"2.0"` || rebound(req) {
-		return nil, false
+// serve answers the request and reports true, or leaves it alone. Whoever
+// changes this compares with the checks of mcp.StreamableHTTPHandler: whatever
+// they refuse must not get past here.
+func (x *exchange) serve(w http.ResponseWriter, req *http.Request, body []byte) bool {
+	if !ordinary(req) {
+		return false
 	}
-	id, ok := requestID(m.fields["id"])
-	if !ok {
-		return nil, false
+	m, ok := readCall(body)
+	// MCP 2026-07-28 transports, "Standard Headers": as in the body.
+	if !ok || req.Header.Get("Mcp-Method") != m.method || req.Header.Get("Mcp-Name") != m.name || !x.server.plain(m.method, m.name) {
+		return false
 	}
-	var params, meta map[string]json.RawMessage
-	var name, version string
-	member := "name"
-	if m.method == methodResource {
-		member = "uri"
+	extra := &mcp.RequestExtra{TokenInfo: auth.TokenInfoFromContext(req.Context()), Header: req.Header}
+	x.once.Do(func() { x.learn(req.Context(), extra) })
+	if !x.modern {
+		return false
 	}
-	if json.Unmarshal(m.fields["params"], &params) != nil || json.Unmarshal(params[member], &name) != nil ||
-		json.Unmarshal(params["_meta"], &meta) != nil || json.Unmarshal(meta[mcp.MetaKeyProtocolVersion], &version) != nil ||
-		version != modernRevision || name == "" || header.Get("Mcp-Name") != name || !h.server.plain(m.method, name) {
-		return nil, false
+	chains, receive := chainsOf(x.server.mcp)
+	beating := newHeartbeat(w, firstBeat)
+	defer beating.end()
+	r := &reply{w: beating}
+	ctx, session := req.Context(), x.shared
+	if x.direct && !x.server.foreign && chains == x.server.own {
+		ctx = context.WithValue(ctx, replyKey{}, r)
+	} else {
+		if x.direct {
+			x.warn.Do(func() {
+				x.server.log.Error("middleware was added to the MCP server after NewDirectHTTPHandler: each request has a session of its own from now on")
+			})
+		}
+		var err error
+		session, err = x.server.mcp.Connect(ctx, &connection{reply: r, extra: make(chan jsonrpc.Message, 1), done: make(chan struct{})}, m.session())
+		if err != nil {
+			http.Error(beating, "failed connection", http.StatusInternalServerError)
+			return true
+		}
+		defer func() { _ = session.Close() }() // before the beating ends
 	}
-	// The SDK refuses a message of more than a thousand levels.
-	if bytes.Count(m.fields["params"], []byte("{"))+bytes.Count(m.fields["params"], []byte("[")) > 900 {
-		return nil, false
+	result, err := receive(ctx, m.method, m.request(session, extra))
+	r.finish(x.response(m, result, err))
+	if err == nil && session == x.shared && !r.claimed {
+		// One of the SDK's own has taken the name, and may want of its session
+		// what this one does not have.
+		x.server.forget(m.method, m.name)
 	}
-	// Written again, so that nothing reads a repeated key in another way.
-	text, err := json.Marshal(params)
+	return true
+}
+
+// learn asks the MCP server about itself, on a session that ends with that. No
+// middleware sees it.
+func (x *exchange) learn(ctx context.Context, extra *mcp.RequestExtra) {
+	session, err := x.server.mcp.Connect(ctx, &connection{reply: &reply{over: true}, extra: make(chan jsonrpc.Message, 1), done: make(chan struct{})}, nil)
 	if err != nil {
-		return nil, false
+		return
 	}
-	return &jsonrpc.Request{ID: id, Method: m.method, Params: text, Extra: &mcp.RequestExtra{
-		TokenInfo: auth.TokenInfoFromContext(req.Context()), Header: header,
-	}}, true
+	_ = session.Close()
+	_, receive := bareServer()
+	client := &mcp.InitializeParams{ProtocolVersion: modernRevision, Capabilities: &mcp.ClientCapabilities{}, ClientInfo: &mcp.Implementation{}}
+	greeting, err := receive(ctx, "initialize", &mcp.ServerRequest[*mcp.InitializeParams]{Session: session, Extra: extra, Params: client})
+	initialized, ok := greeting.(*mcp.InitializeResult)
+	if err != nil || !ok {
+		return
+	}
+	meta := mcp.Meta{mcp.MetaKeyProtocolVersion: modernRevision, mcp.MetaKeyClientCapabilities: map[string]any{}}
+	about, err := receive(ctx, "server/discover", &mcp.ServerRequest[*mcp.DiscoverParams]{Session: session, Extra: extra, Params: &mcp.DiscoverParams{Meta: meta}})
+	discovered, ok := about.(*mcp.DiscoverResult)
+	if err != nil || !ok {
+		return
+	}
+	for _, version := range discovered.SupportedVersions {
+		x.modern = x.modern || version == modernRevision
+	}
+	x.shared, x.info = session, initialized.ServerInfo
 }
 
-// requestID reads an id that comes back as it was sent.
-func requestID(raw json.RawMessage) (jsonrpc.ID, bool) {
-	var value any
-	if json.Unmarshal(raw, &value) != nil || value == nil {
-		return jsonrpc.ID{}, false
+// response writes what the SDK would send, and returns the HTTP status of
+// errors that have one.
+func (x *exchange) response(m *callMessage, result mcp.Result, failure error) (text []byte, status int) {
+	if failure == nil && result == nil {
+		failure = refuseWith(refuseFailed, "no result") // of middleware
 	}
-	if number, ok := value.(float64); ok && (math.Abs(number) >= 1<<53 || strconv.FormatInt(int64(number), 10) != string(raw)) {
-		return jsonrpc.ID{}, false
+	if failure == nil {
+		meta := result.GetMeta()
+		if _, named := meta[mcp.MetaKeyServerInfo]; !named && x.info != nil {
+			if meta == nil {
+				meta = make(map[string]any)
+			}
+			meta[mcp.MetaKeyServerInfo] = x.info
+			result.SetMeta(meta)
+		}
+		if text, failure = m.encode(result); failure == nil {
+			return text, 0
+		}
 	}
-	id, err := jsonrpc.MakeID(value)
-	return id, err == nil
+	if wire, ok := errors.AsType[*jsonrpc.Error](failure); ok && wire.Code == jsonrpc.CodeMethodNotFound {
+		failure = refuseWith(refuseMethod, fmt.Sprintf("%q", m.method)) // as the SDK words it
+	}
+	response := &jsonrpc.Response{ID: m.id, Error: failure}
+	text, err := jsonrpc.EncodeMessage(response)
+	if err != nil { // data of an error that is no JSON
+		response.Error = refuseWith(refuseFailed, failure.Error())
+		text, _ = jsonrpc.EncodeMessage(response) // a code and a text
+	}
+	return text, errorStatus(response)
+}
+
+// errorStatus is the HTTP status of errors that have one (MCP 2026-07-28
+// transports, "Error Handling"), else 0.
+func errorStatus(r *jsonrpc.Response) int {
+	var wire *jsonrpc.Error
+	if !errors.As(r.Error, &wire) {
+		return 0
+	}
+	switch wire.Code {
+	case jsonrpc.CodeMethodNotFound:
+		return http.StatusNotFound
+	case jsonrpc.CodeInvalidParams, mcp.CodeUnsupportedProtocolVersion, mcp.CodeMissingRequiredClientCapabilities:
+		return http.StatusBadRequest
+	}
+	return 0
+}
+
+// ordinary reports whether the headers of a request are those that every SDK
+// sends; other spellings are for the SDK to judge, and so is what it refuses.
+func ordinary(req *http.Request) bool {
+	header := req.Header
+	return header.Get("Mcp-Protocol-Version") == modernRevision && len(header.Values("Last-Event-Id")) == 0 &&
+		header.Get("Content-Type") == "application/json" && header.Get("Accept") == "application/json, text/event-stream" &&
+		!rebound(req)
 }
 
 // rebound reports whether a request to this very machine names another one: a
@@ -112,142 +185,127 @@ func loopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// serveCall answers one request.
-func (h *handler) serveCall(w http.ResponseWriter, req *http.Request, request *jsonrpc.Request) {
-	x := &exchange{
-		request:  request,
-		gone:     req.Context().Done(),
-		extra:    make(chan jsonrpc.Message, 1),
-		done:     make(chan struct{}),
-		w:        w,
-		answered: make(chan struct{}),
-	}
-	session, err := h.server.mcp.Connect(req.Context(), x, &mcp.ServerSessionOptions{State: &mcp.ServerSessionState{}})
-	if err != nil {
-		http.Error(w, "failed connection", http.StatusInternalServerError)
-		return
-	}
-	select {
-	case <-x.answered:
-	case <-x.done: // the session has failed
-	}
-	_ = session.Close() // waits for the handler
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.started {
-		http.Error(w, "the call could not be answered", http.StatusInternalServerError)
-	}
+// connection is what the session of one request sends through. Nothing comes in
+// but answers to the SDK's own requests.
+type connection struct {
+	reply *reply
+	extra chan jsonrpc.Message
+	done  chan struct{} // closed with the connection
+	once  sync.Once
 }
 
 // Connect implements [mcp.Transport].
-func (x *exchange) Connect(context.Context) (mcp.Connection, error) {
-	return &exchangeReader{exchange: x}, nil
-}
+func (c *connection) Connect(context.Context) (mcp.Connection, error) { return c, nil }
 
 // SessionID implements [mcp.Connection]: there are no sessions in the revision.
-func (x *exchange) SessionID() string { return "" }
+func (c *connection) SessionID() string { return "" }
 
 // Close implements [mcp.Connection].
-func (x *exchange) Close() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.closed {
-		x.closed = true
-		close(x.done)
-	}
+func (c *connection) Close() error {
+	c.once.Do(func() { close(c.done) })
 	return nil
 }
 
-// exchangeReader is an exchange and what was read from it; the SDK reads in one
-// goroutine.
-type exchangeReader struct {
-	*exchange
-	requested, cancelled bool
-}
-
 // Read implements [mcp.Connection].
-func (r *exchangeReader) Read(ctx context.Context) (jsonrpc.Message, error) {
-	if !r.requested {
-		r.requested = true
-		return r.request, nil
-	}
-	gone := r.gone
-	if r.cancelled {
-		gone = nil
-	}
+func (c *connection) Read(context.Context) (jsonrpc.Message, error) {
 	select {
-	case m := <-r.extra:
+	case m := <-c.extra:
 		return m, nil
-	case <-gone:
-		// MCP 2026-07-28 transports: a client that disconnects cancels.
-		r.cancelled = true
-		params, err := json.Marshal(map[string]any{"requestId": r.request.ID.Raw()})
-		return &jsonrpc.Request{Method: "notifications/cancelled", Params: params}, err
-	case <-r.done:
+	case <-c.done:
 		return nil, io.EOF
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 
 // Write implements [mcp.Connection].
-func (x *exchange) Write(_ context.Context, m jsonrpc.Message) error {
-	request, isRequest := m.(*jsonrpc.Request)
-	if isRequest && request.IsCall() {
-		refused := &jsonrpc.Response{ID: request.ID, Error: refuse(refuseRequests)}
+func (c *connection) Write(_ context.Context, m jsonrpc.Message) error {
+	request, ok := m.(*jsonrpc.Request)
+	switch {
+	case !ok:
+		return nil // no request came in that way
+	case request.IsCall():
 		select {
-		case x.extra <- refused:
-		case <-x.done:
+		case c.extra <- &jsonrpc.Response{ID: request.ID, Error: refuse(refuseRequests)}:
+		case <-c.done:
 		}
 		return nil
 	}
 	text, err := jsonrpc.EncodeMessage(m)
-	if err != nil {
-		return err
+	if err == nil {
+		c.reply.notify(text)
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	select {
-	case <-x.answered:
-		return nil // a notification that comes too late
-	default:
+	return err
+}
+
+// replyKey is the context key of the *reply of a request without a session.
+type replyKey struct{}
+
+// reply is the response to one request.
+type reply struct {
+	claimed bool // the handler is one that was added here
+
+	mu   sync.Mutex // guards what follows
+	w    http.ResponseWriter
+	over bool // w is not used any more
+}
+
+// claim notes that a handler which was added here has the request.
+func claim(ctx context.Context) {
+	if r, ok := ctx.Value(replyKey{}).(*reply); ok {
+		r.claimed = true
 	}
-	x.started = true
-	if response, ok := m.(*jsonrpc.Response); ok {
-		defer close(x.answered)
-		if status := errorStatus(response); status != 0 {
-			x.w.Header().Set("Content-Type", "application/json")
-			x.w.WriteHeader(status)
-			_, _ = x.w.Write(text) // a client that is gone is told by gone
-			return nil
+}
+
+// standIn gives a run what it would have of a session of its own.
+func (r *reply) standIn(run *run, in incoming) {
+	if run.progress != nil {
+		run.progress.send = func(_ context.Context, done, total float64, message string) {
+			params, err := json.Marshal(&mcp.ProgressNotificationParams{ProgressToken: in.token, Progress: done, Total: total, Message: message})
+			if err != nil {
+				return
+			}
+			if text, err := jsonrpc.EncodeMessage(&jsonrpc.Request{Method: "notifications/progress", Params: params}); err == nil {
+				r.notify(text)
+			}
 		}
 	}
-	header := x.w.Header()
+	if run.caller == any(in.session) {
+		run.caller = r // or all whose address is not known were one
+	}
+}
+
+// notify sends a notification ahead of the response.
+func (r *reply) notify(text []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return // it comes too late
+	}
+	r.event(text)
+	_ = http.NewResponseController(r.w).Flush()
+}
+
+// finish sends the response, by itself if it has a status.
+func (r *reply) finish(text []byte, status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	if status == 0 {
+		r.event(text)
+		return
+	}
+	r.w.Header().Set("Content-Type", "application/json")
+	r.w.WriteHeader(status)
+	_, _ = r.w.Write(text) // a client that is gone is told by the context
+}
+
+// event writes a message into the stream. r.mu is held.
+func (r *reply) event(text []byte) {
+	header := r.w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-cache, no-transform")
 	event := make([]byte, 0, len(text)+len("event: message\ndata: \n\n"))
 	event = append(event, "event: message\ndata: "...)
 	event = append(event, text...)
 	event = append(event, "\n\n"...)
-	_, _ = x.w.Write(event)
-	if isRequest {
-		_ = http.NewResponseController(x.w).Flush()
-	}
-	return nil
-}
-
-// errorStatus is the HTTP status of errors that have one (MCP 2026-07-28
-// transports, "Error Handling"), else 0.
-func errorStatus(r *jsonrpc.Response) int {
-	var wire *jsonrpc.Error
-	if !errors.As(r.Error, &wire) {
-		return 0
-	}
-	switch wire.Code {
-	case jsonrpc.CodeMethodNotFound:
-		return http.StatusNotFound
-	case jsonrpc.CodeInvalidParams, mcp.CodeUnsupportedProtocolVersion, mcp.CodeMissingRequiredClientCapabilities:
-		return http.StatusBadRequest
-	}
-	return 0
+	_, _ = r.w.Write(event) // a client that is gone is told by the context
 }

@@ -43,7 +43,11 @@ func TestSameAsSDK(t *testing.T) {
 		_, err := elicit.Confirm(ctx, call, "sure", "Sure?")
 		return []*mcp.ResourceContents{{URI: uri, Text: "read"}}, err
 	})
-	kit := serve(t, elicit.NewHTTPHandler(server, nil))
+	direct, err := elicit.NewDirectHTTPHandler(server, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kits := map[string]string{"kit": serve(t, elicit.NewHTTPHandler(server, nil)), "direct": serve(t, direct)}
 	sdk := serve(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return own }, &mcp.StreamableHTTPOptions{Stateless: true}))
 
 	headers := map[string]string{"Mcp-Protocol-Version": modern, "Mcp-Method": "tools/call", "Mcp-Name": "ask"}
@@ -125,12 +129,14 @@ func TestSameAsSDK(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			wantStatus, want := request(t, "POST", sdk, test.header, test.body)
-			status, got := request(t, "POST", kit, test.header, test.body)
-			if status != wantStatus {
-				t.Errorf("HTTP %d, the SDK says %d", status, wantStatus)
-			}
-			if diff := cmp.Diff(settled(want), settled(got)); diff != "" {
-				t.Errorf("(-the SDK +the kit)\n%s", diff)
+			for way, url := range kits {
+				status, got := request(t, "POST", url, test.header, test.body)
+				if status != wantStatus {
+					t.Errorf("%s: HTTP %d, the SDK says %d", way, status, wantStatus)
+				}
+				if diff := cmp.Diff(settled(want), settled(got)); diff != "" {
+					t.Errorf("(-the SDK +%s)\n%s", way, diff)
+				}
 			}
 		})
 	}

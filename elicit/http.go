@@ -39,6 +39,10 @@ type HTTPOptions struct {
 // around it. A legacy call stays open while a person thinks, so an
 // [http.Server] around it must have no WriteTimeout.
 func NewHTTPHandler(s *Server, options *HTTPOptions) http.Handler {
+	return newHandler(s, options, false)
+}
+
+func newHandler(s *Server, options *HTTPOptions, direct bool) http.Handler {
 	if options == nil {
 		options = &HTTPOptions{}
 	}
@@ -57,6 +61,7 @@ func NewHTTPHandler(s *Server, options *HTTPOptions) http.Handler {
 	server := func(*http.Request) *mcp.Server { return s.mcp }
 	h := &handler{
 		server:   s,
+		exchange: &exchange{server: s, direct: direct},
 		maxBody:  maxBody,
 		timeout:  max(timeout, 0),
 		sessions: newSessions(),
@@ -84,6 +89,7 @@ func NewHTTPHandler(s *Server, options *HTTPOptions) http.Handler {
 
 type handler struct {
 	server         *Server
+	exchange       *exchange
 	maxBody        int64
 	timeout        time.Duration // of sessions; zero: never
 	modern, legacy http.Handler
@@ -107,18 +113,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			http.Error(w, "failed to read body", http.StatusBadRequest)
 			return
 		}
+		if h.exchange.serve(w, req, body) {
+			return
+		}
 		if m, ok := parseMessage(body); ok {
 			if m.canAsk() {
 				beat = firstBeat
 			}
-			changed := h.server.mend(m)
-			if request, ok := h.call(req, m); ok {
-				beating := newHeartbeat(w, beat)
-				defer beating.end()
-				h.serveCall(beating, req, request)
-				return
-			}
-			body = m.text(body, changed)
+			body = h.server.rewrite(body, m)
 			if version == "" {
 				// Modern but without the header: the modern handler has the
 				// right error for it.

@@ -72,6 +72,8 @@ type Server struct {
 	meter     meter
 	held      held
 	watched   watched
+	foreign   bool   // there was middleware before the kit's
+	own       chains // the kit's own, outermost
 
 	mu        sync.RWMutex // guards what follows
 	shared    bool         // the key outlives the process
@@ -139,11 +141,15 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("elicit: %w", err)
 	}
+	found, _ := chainsOf(server)
+	none, _ := bareServer()
+	s.foreign = found != none
 	server.AddSendingMiddleware(exactSchema)
 	server.AddReceivingMiddleware(noCaching, s.hide)
 	if s.replay != nil { // around the mending: what is kept is what is sent
 		server.AddReceivingMiddleware(s.guardCalls, s.advertise)
 	}
+	s.own, _ = chainsOf(server)
 	return s, nil
 }
 

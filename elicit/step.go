@@ -118,6 +118,9 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 	if in.method != methodResource { // a URI may hold anything
 		r.log = r.log.With("name", in.name)
 	}
+	if reply, ok := ctx.Value(replyKey{}).(*reply); ok {
+		reply.standIn(r, in)
+	}
 	answers := "" // digest of those that a request state came with
 	if r.revision == rev20260728 {
 		var refused *jsonrpc.Error
