@@ -26,6 +26,7 @@ var withoutExample = map[string]string{
 	"inbox/inboxtest":         inDoc,
 	"internal/servicetest":    inDoc,
 	"internal/oidctest":       inDoc,
+	"serve/internal/openapi":  "a program: it writes docs/openapi.json",
 	"serve/oidc":              "its Example needs a provider: it is compiled and does not run",
 
 	"internal/fakeprovider/cmd/fakeprovider": "a program: internal/fakeprovider has the Example",

@@ -64,16 +64,24 @@ func (s *Server) answerCall(w http.ResponseWriter, r *asker, status int, id inbo
 	return writeJSON(w, status, row)
 }
 
+// A composition is a call that a person put together.
+type composition struct {
+	Conversation string          `json:"conversation" doc:"a name of 1 to 100 bytes; may be left out by a session that is bound to one"`
+	Server       string          `json:"server"`
+	Tool         string          `json:"tool"`
+	Input        form.Input      `json:"input,omitempty" doc:"what was typed, by field; or arguments"`
+	Arguments    json.RawMessage `json:"arguments,omitempty" doc:"a JSON object; or input"`
+}
+
+// A resolution is a person's decision on a call that nobody knows the end of.
+type resolution struct {
+	How inbox.Resolution `json:"how"`
+}
+
 // compose starts a call that the person put together: a tool and its arguments.
 // What a person composes is its own approval.
 func (s *Server) compose(w http.ResponseWriter, r *asker) error {
-	var in struct {
-		Conversation string          `json:"conversation"`
-		Server       string          `json:"server"`
-		Tool         string          `json:"tool"`
-		Input        form.Input      `json:"input"`
-		Arguments    json.RawMessage `json:"arguments"`
-	}
+	var in composition
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}
@@ -168,19 +176,16 @@ func (s *Server) stop(w http.ResponseWriter, r *asker) error {
 
 // resolve is the person's decision on a call that nobody knows the end of.
 func (s *Server) resolve(w http.ResponseWriter, r *asker) error {
-	var in struct {
-		How string `json:"how"`
-	}
+	var in resolution
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}
-	how := inbox.Resolution(in.How)
-	switch how {
+	switch in.How {
 	case inbox.SendAgain, inbox.ItHappened, inbox.GiveUp:
 	default:
 		return &badRequest{why: "how must be send_again, it_happened or give_up"}
 	}
-	c, err := s.inbox.Resolve(r.Context(), r.principal, callID(r), how)
+	c, err := s.inbox.Resolve(r.Context(), r.principal, callID(r), in.How)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,19 @@ type conversationRow struct {
 	OpenQuestions int        `json:"open_questions"`
 }
 
+// A conversationList holds them, the one that changed last first.
+type conversationList struct {
+	Conversations []*conversationRow `json:"conversations"`
+}
+
+// A conversationSnapshot is all that a page shows of a conversation.
+type conversationSnapshot struct {
+	ID        string         `json:"id"`
+	Calls     []*callRow     `json:"calls"`
+	Questions []*questionRow `json:"questions"`
+	Event     int64          `json:"event" doc:"the last event that is surely in it: go on from there"`
+}
+
 // conversations lists those of the person's newest calls, the latest first.
 func (s *Server) conversations(w http.ResponseWriter, r *asker) error {
 	calls, err := s.inbox.Calls(r.Context(), r.principal, inbox.CallFilter{Conversation: r.Conversation, Limit: mostRows, Brief: true})
@@ -56,7 +69,7 @@ func (s *Server) conversations(w http.ResponseWriter, r *asker) error {
 		}
 		row.Title = s.title(c)
 	}
-	return writeJSON(w, http.StatusOK, map[string]any{"conversations": rows})
+	return writeJSON(w, http.StatusOK, conversationList{Conversations: rows})
 }
 
 // callNames remembers what calls name. A name never changes, and to read it from
@@ -132,7 +145,5 @@ func (s *Server) conversation(w http.ResponseWriter, r *asker) error {
 	}
 	slices.Reverse(callRows)
 	slices.Reverse(questionRows)
-	return writeJSON(w, http.StatusOK, map[string]any{
-		"id": id, "calls": callRows, "questions": questionRows, "event": event,
-	})
+	return writeJSON(w, http.StatusOK, conversationSnapshot{ID: id, Calls: callRows, Questions: questionRows, Event: event})
 }

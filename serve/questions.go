@@ -16,6 +16,35 @@ import (
 
 func questionID(r *asker) inbox.QuestionID { return inbox.QuestionID(r.PathValue("id")) }
 
+// Bodies of requests and answers.
+type (
+	// entries are what a person typed, by field.
+	entries struct {
+		Input form.Input `json:"input"`
+	}
+	// A checkedRow is what Send would send.
+	checkedRow struct {
+		Content json.RawMessage `json:"content" doc:"the exact content"`
+		Review  []reviewRow     `json:"review"`
+		Omitted []omittedRow    `json:"omitted"`
+	}
+	// An answerBody is a person's answer.
+	answerBody struct {
+		Action  inbox.Action    `json:"action"`
+		Input   form.Input      `json:"input,omitempty" doc:"with accept: what was typed, by field; or content"`
+		Content json.RawMessage `json:"content,omitempty" doc:"with accept: a JSON object; or input"`
+		Via     string          `json:"via,omitempty" enum:"chat,inbox,terminal,api"`
+	}
+	// An openBody says which address the person agreed to.
+	openBody struct {
+		URLSHA256 string `json:"url_sha256" doc:"SHA-256 of url.href as it was shown, in hex"`
+	}
+	// A questionList holds the newest questions, the oldest of them first.
+	questionList struct {
+		Questions []*questionRow `json:"questions"`
+	}
+)
+
 // readQuestion reads a question with the call around it and draws it.
 func (s *Server) readQuestion(ctx context.Context, p inbox.Principal, id inbox.QuestionID) (*questionRow, error) {
 	q, err := s.inbox.Question(ctx, p, id)
@@ -68,9 +97,7 @@ func (s *Server) schema(r *asker) (*inbox.Question, *form.Schema, error) {
 
 // check is the review step: the exact values that Send would send, or what is wrong.
 func (s *Server) check(w http.ResponseWriter, r *asker) error {
-	var in struct {
-		Input form.Input `json:"input"`
-	}
+	var in entries
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}
@@ -83,20 +110,13 @@ func (s *Server) check(w http.ResponseWriter, r *asker) error {
 		return &checkError{errs: errs}
 	}
 	rows, omitted := review(schema, content, q.Suggested)
-	return writeJSON(w, http.StatusOK, map[string]any{
-		"content": json.RawMessage(content), "review": rows, "omitted": omitted,
-	})
+	return writeJSON(w, http.StatusOK, checkedRow{Content: content, Review: rows, Omitted: omitted})
 }
 
 // answer gives the person's answer. Of two answers one wins; the other is told what
 // closed the question.
 func (s *Server) answer(w http.ResponseWriter, r *asker) error {
-	var in struct {
-		Action  inbox.Action    `json:"action"`
-		Input   form.Input      `json:"input"`
-		Content json.RawMessage `json:"content"`
-		Via     string          `json:"via"`
-	}
+	var in answerBody
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}
@@ -146,9 +166,7 @@ func (s *Server) takeBack(w http.ResponseWriter, r *asker) error {
 
 // open records the person's consent to go to exactly the address that was shown.
 func (s *Server) open(w http.ResponseWriter, r *asker) error {
-	var in struct {
-		URLSHA256 string `json:"url_sha256"`
-	}
+	var in openBody
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}
@@ -188,7 +206,7 @@ func (s *Server) questions(w http.ResponseWriter, r *asker) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, map[string]any{"questions": rows})
+	return writeJSON(w, http.StatusOK, questionList{Questions: rows})
 }
 
 func digest(s string) string {

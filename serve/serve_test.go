@@ -171,7 +171,9 @@ func (b *bench) do(method, path string, body any, header http.Header) *reply {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return &reply{t: b.t, what: method + " " + path, status: resp.StatusCode, header: resp.Header, body: raw}
+	r := &reply{t: b.t, what: method + " " + path, status: resp.StatusCode, header: resp.Header, body: raw}
+	conforms(b.t, method, path, r)
+	return r
 }
 
 func (b *bench) get(path string) *reply            { return b.do(http.MethodGet, path, nil, nil) }

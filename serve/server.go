@@ -110,7 +110,7 @@ func (s *Server) Handler() http.Handler {
 		handle(route.pattern, s.serve(route))
 	}
 	if s.local != nil {
-		handle("POST /v1/sign-in/addresses", s.serve(route{"POST /v1/sign-in/addresses", "", ofNothing, (*Server).freshAddress}))
+		handle("POST /v1/sign-in/addresses", s.serve(freshAddressRoute))
 		handle("POST /v1/sign-in", http.HandlerFunc(s.signIn))
 	}
 	if s.signing != nil {
@@ -122,6 +122,7 @@ func (s *Server) Handler() http.Handler {
 		handle("POST /v1/embed-tokens", http.HandlerFunc(s.mintToken))
 		handle("POST /v1/embed-tokens/revoke", http.HandlerFunc(s.revokeTokens))
 	}
+	handle("GET /v1/openapi.json", http.HandlerFunc(s.openAPI))
 	for path, allowed := range methods {
 		mux.Handle(path, s.otherMethod(allowed))
 	}
@@ -162,12 +163,27 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	w.Write(web.Shell())
 }
 
+// A oneTimeToken is what an address carries.
+type oneTimeToken struct {
+	Token string `json:"token"`
+}
+
+// A signedInRow is what a page keeps.
+type signedInRow struct {
+	Token     string       `json:"token" doc:"the bearer"`
+	Principal principalRow `json:"principal"`
+}
+
+// A freshToken is another one-time token.
+type freshToken struct {
+	Token     string `json:"token"`
+	ExpiresIn int    `json:"expires_in" doc:"seconds"`
+}
+
 // signIn exchanges a one-time token for the bearer.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
-	var in struct {
-		Token string `json:"token"`
-	}
+	var in oneTimeToken
 	err := readJSON(r, &in)
 	var bearer secret
 	if err == nil {
@@ -177,7 +193,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	err = writeJSON(w, http.StatusOK, map[string]any{"token": bearer(), "principal": principalRow(LocalPrincipal)})
+	err = writeJSON(w, http.StatusOK, signedInRow{Token: bearer(), Principal: principalRow(LocalPrincipal)})
 	if err != nil {
 		s.fail(w, r, err)
 	}
@@ -185,28 +201,34 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 
 // freshAddress makes another one-time token, for `parley address`.
 func (s *Server) freshAddress(w http.ResponseWriter, _ *asker) error {
-	return writeJSON(w, http.StatusCreated, map[string]any{
-		"token": s.local.oneTime(freshLife), "expires_in": int(freshLife / time.Second),
-	})
+	return writeJSON(w, http.StatusCreated, freshToken{Token: s.local.oneTime(freshLife), ExpiresIn: int(freshLife / time.Second)})
+}
+
+// A sessionRow says who is signed in and what they may do.
+type sessionRow struct {
+	Principal    principalRow `json:"principal"`
+	Name         string       `json:"name"`
+	Scopes       []Scope      `json:"scopes"`
+	Conversation string       `json:"conversation" doc:"the only one that the session sees; empty: all"`
+	Operator     bool         `json:"operator"`
+	SignOut      bool         `json:"sign_out" doc:"there is POST /sign-out"`
+	Product      string       `json:"product"`
+	Version      string       `json:"version"`
+	Model        bool         `json:"model" doc:"a model is connected; if not, the person picks the tools"`
+}
+
+// A principalRow is a verified person.
+type principalRow struct {
+	Issuer  string `json:"issuer"`
+	Tenant  string `json:"tenant"`
+	Subject string `json:"subject"`
 }
 
 func (s *Server) session(w http.ResponseWriter, r *asker) error {
-	return writeJSON(w, http.StatusOK, map[string]any{
-		"principal": principalRow(r.principal),
-		"name":      r.name(),
-		"scopes":    r.scopes(),
-		"operator":  r.Operator,
-		"sign_out":  s.signing != nil, // there is POST /sign-out
-		"product":   "Parley",
-		"version":   s.version,
-		"model":     false, // no model is connected: the person picks the tools
-		// What the session is bound to; empty: it sees all conversations.
-		"conversation": r.Conversation,
+	return writeJSON(w, http.StatusOK, sessionRow{
+		Principal: principalRow(r.principal), Name: r.name(), Scopes: r.scopes(), Conversation: r.Conversation, Operator: r.Operator,
+		SignOut: s.signing != nil, Product: "Parley", Version: s.version,
 	})
-}
-
-func principalRow(p inbox.Principal) map[string]string {
-	return map[string]string{"issuer": p.Issuer, "tenant": p.Tenant, "subject": p.Subject}
 }
 
 // readJSON reads one JSON value and refuses what follows it.

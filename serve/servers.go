@@ -24,6 +24,16 @@ type serverRow struct {
 	Notes    []string `json:"notes"`
 }
 
+// A serverList holds the servers of the host.
+type serverList struct {
+	Servers []serverRow `json:"servers"`
+}
+
+// A toolList holds the tools of a server.
+type toolList struct {
+	Tools []toolRow `json:"tools"`
+}
+
 func (s *Server) servers(w http.ResponseWriter, r *asker) error {
 	rows := []serverRow{}
 	for _, st := range s.host.Servers(r.principal) {
@@ -33,7 +43,7 @@ func (s *Server) servers(w http.ResponseWriter, r *asker) error {
 			Notes: notes(st),
 		})
 	}
-	return writeJSON(w, http.StatusOK, map[string]any{"servers": rows})
+	return writeJSON(w, http.StatusOK, serverList{Servers: rows})
 }
 
 // A toolRow is a tool with the form for its arguments.
@@ -63,7 +73,7 @@ func (s *Server) tools(w http.ResponseWriter, r *asker) error {
 	for _, t := range tools {
 		rows = append(rows, drawTool(t))
 	}
-	return writeJSON(w, http.StatusOK, map[string]any{"tools": rows})
+	return writeJSON(w, http.StatusOK, toolList{Tools: rows})
 }
 
 func drawTool(t *host.Tool) toolRow {
