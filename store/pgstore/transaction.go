@@ -174,36 +174,37 @@ const settle = `set_config('idle_in_transaction_session_timeout', $2, true),
 // clockTime is the time at this moment; arg is [Store.clock].
 func clockTime(arg string) string { return `coalesce(` + arg + `::timestamptz, clock_timestamp())` }
 
+// take queues what finds the principal's row, and takes it if the transaction
+// writes, and reads the time: after the row was waited for, since the time of
+// a transaction is not before that of the last one.
+func (t *tx) take(batch *pgx.Batch, key string) {
+	lock := ``
+	if t.write {
+		lock = ` FOR UPDATE`
+	}
+	idle := strconv.FormatInt(idleTime.Milliseconds(), 10)
+	batch.Queue(`WITH mine AS MATERIALIZED (SELECT id, last_event FROM `+t.store.tables.principals+` WHERE key = $3`+lock+`)
+		SELECT coalesce(mine.id, 0), coalesce(mine.last_event, 0), `+clockTime(`$1`)+`, `+settle+`
+		FROM (SELECT 1) AS one LEFT JOIN mine ON true`, t.store.clock(), idle, key).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&t.principal, &t.last, column{&t.now}, nil, nil)
+	})
+}
+
 // begin opens the transaction, takes the principal's row, reads the time and
 // what the transaction is said to read, in one round trip. The row is made if
 // an update finds none. A view of which the reads are known is over with it.
 func (s *Store) begin(ctx context.Context, conn *pgx.Conn, write bool, principal string, want inbox.Ahead) (*tx, error) {
 	t := &tx{store: s, ctx: ctx, conn: conn, write: write, open: true, pending: &pgx.Batch{}}
-	begin, lock := beginRead, ``
+	begin := beginRead
 	if write {
-		begin, lock = beginWrite, ` FOR UPDATE`
-	}
-	find := `SELECT id, last_event FROM ` + s.tables.principals + ` WHERE key = $1` + lock
-	// A statement of its own: what waits for the row is older than the row's last change.
-	clock := func(batch *pgx.Batch) {
-		idle := strconv.FormatInt(idleTime.Milliseconds(), 10)
-		batch.Queue(`SELECT `+clockTime(`$1`)+`, `+settle, s.clock(), idle).QueryRow(func(row pgx.Row) error {
-			return row.Scan(column{&t.now}, nil, nil)
-		})
+		begin = beginWrite
 	}
 	if !storable(principal) {
 		principal = "" // nobody's
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(begin)
-	found := false
-	batch.Queue(find, principal).Query(func(rows pgx.Rows) error {
-		return each(rows, func() error {
-			found = true
-			return rows.Scan(&t.principal, &t.last)
-		})
-	})
-	clock(batch)
+	t.take(batch, principal)
 	t.fetch(batch, principal, want)
 	whole := !write && want != inbox.Ahead{}
 	if whole {
@@ -213,20 +214,16 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, write bool, principal
 		return t, err
 	}
 	t.open = !whole
-	if write && !found {
+	if write && t.principal == 0 {
 		t.ahead = ahead{} // another may have made the row meanwhile, and more
 		batch := &pgx.Batch{}
 		batch.Queue(`INSERT INTO `+s.tables.principals+` (key) VALUES ($1) ON CONFLICT DO NOTHING`, principal)
-		batch.Queue(find, principal).QueryRow(func(row pgx.Row) error {
-			err := row.Scan(&t.principal, &t.last)
-			if errors.Is(err, pgx.ErrNoRows) {
-				return errVanished // by an Erase in between
-			}
-			return err
-		})
-		clock(batch)
+		t.take(batch, principal)
 		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 			return t, err
+		}
+		if t.principal == 0 {
+			return t, errVanished // by an Erase in between
 		}
 	}
 	return t, nil
@@ -237,7 +234,7 @@ func (s *Store) begin(ctx context.Context, conn *pgx.Conn, write bool, principal
 func (t *tx) commit() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), endTime)
 	defer cancel()
-	batch := t.take()
+	batch := t.writes()
 	writes := batch.Len()
 	batch.Queue(`COMMIT`)
 	results := t.conn.SendBatch(ctx, batch)

@@ -69,11 +69,11 @@ func (t *tx) bound() error {
 	if t.pending.Len()+len(t.appended) < maxPending {
 		return nil
 	}
-	return t.conn.SendBatch(t.ctx, t.take()).Close()
+	return t.conn.SendBatch(t.ctx, t.writes()).Close()
 }
 
-// take returns what is pending, as one batch to send.
-func (t *tx) take() *pgx.Batch {
+// writes returns what is pending, as one batch to send.
+func (t *tx) writes() *pgx.Batch {
 	t.queueEvents()
 	batch := t.pending
 	t.pending = &pgx.Batch{}
@@ -108,7 +108,7 @@ func (t *tx) rows(query string, args []any, scan func(pgx.Rows) error) error {
 		t.missed = true
 		return errMissed
 	}
-	batch := t.take()
+	batch := t.writes()
 	batch.Queue(query, args...).Query(func(rows pgx.Rows) error {
 		return each(rows, func() error { return scan(rows) })
 	})

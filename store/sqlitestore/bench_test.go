@@ -20,7 +20,9 @@ var unlimited = &inbox.Options{OpenQuestions: 1 << 30, QuestionsPerMinute: 1 << 
 
 // person is the n-th of those who are asked: how much was asked of one in the
 // last minute is counted, and is little, as it is outside of a benchmark.
-func person(n int) inbox.Principal { return inbox.Principal{Issuer: "i", Subject: fmt.Sprint("ann ", n)} }
+func person(n int) inbox.Principal {
+	return inbox.Principal{Issuer: "i", Subject: fmt.Sprint("ann ", n)}
+}
 
 // asking is a server's n-th round.
 func asking(n int) inbox.Asked {
