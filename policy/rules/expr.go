@@ -20,7 +20,8 @@ import (
 )
 
 // Bounds of expressions. Costs are CEL's own units, of which one is about a
-// comparison.
+// comparison. They bound memory too: whatever makes a value is charged for its
+// size.
 const (
 	maxExpr      = 4096    // characters
 	maxExprNodes = 2000    // after macros are expanded
@@ -29,7 +30,7 @@ const (
 	maxRegex     = 1000    // instructions of a compiled pattern
 	maxCost      = 50_000  // of one evaluation
 	maxAllCost   = 200_000 // of all evaluations of one decision
-	maxMemory    = 4 << 20 // characters and elements that one evaluation may hold; arguments have at most a quarter
+	perUnit      = 50      // bytes of a text that are read or copied for one unit of cost
 )
 
 // argumentsVar is the variable that holds the call's arguments.
@@ -137,7 +138,7 @@ func compileExpr(env *cel.Env, source string) (*expr, error) {
 		return nil, bad
 	}
 	program, err := env.Program(checked,
-		cel.EvalOptions(cel.OptOptimize), cel.CostTracking(costs{}), cel.CostLimit(maxCost), cel.MemoryLimit(maxMemory))
+		cel.EvalOptions(cel.OptOptimize), cel.CostTracking(costs{}), cel.CostLimit(maxCost))
 	if err != nil {
 		return nil, &exprError{1, 1, firstLine(err.Error())}
 	}
@@ -183,13 +184,13 @@ func (costs) CallCost(function, overload string, args []ref.Val, result ref.Val)
 	case operators.In:
 		if list, ok := args[1].(traits.Lister); ok {
 			n, _ := list.Size().(types.Int)
-			cost += uint64(n) * (1 + length(args[0])/10)
+			cost += uint64(n) * (1 + length(args[0])/perUnit)
 		}
 	default:
 		for _, arg := range args {
-			cost += length(arg) / 10 // as cel.StringTraversalCostFactor has it
+			cost += length(arg) / perUnit
 		}
-		cost += length(result) / 10
+		cost += length(result) / perUnit
 	}
 	return &cost
 }
