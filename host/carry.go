@@ -38,6 +38,8 @@ type carriage struct {
 	conn  *connection
 	token string // progress token
 	watch *watchdog
+
+	doubt bool // the store failed at the mark, so nothing was sent, and the mark may be stored
 }
 
 // tries counts what may be done once, or a few times, for one call while this
@@ -149,6 +151,19 @@ func (h *Host) giveBack(claim *inbox.Claim) {
 	h.record("release", claim, func(ctx context.Context) error { return h.inbox.Release(ctx, claim) })
 }
 
+// giveBack returns the claim, of which nothing was sent: no mark, or one that
+// the store said to have failed. That one may be stored nevertheless, where
+// only the word of it was lost.
+func (c *carriage) giveBack() {
+	c.host.record("release", c.claim, func(ctx context.Context) error {
+		err := c.host.inbox.Release(ctx, c.claim)
+		if errors.Is(err, inbox.ErrState) && c.doubt {
+			_, err = c.host.inbox.NothingRan(ctx, c.claim, "")
+		}
+		return err
+	})
+}
+
 // carriage is this host's work on the call, if it works on it now.
 func (h *Host) carriage(id inbox.CallID) *carriage {
 	h.mu.Lock()
@@ -168,7 +183,7 @@ func (h *Host) record(what string, claim *inbox.Claim, f func(context.Context) e
 		switch {
 		case err == nil:
 			return
-		case lost(err), errors.Is(err, inbox.ErrState), errors.Is(err, inbox.ErrInvalid), errors.Is(err, inbox.ErrLimit):
+		case saysNo(err):
 			h.log.Debug("host: not recorded", "what", what, "call", claim.Call, "err", err)
 			return
 		}
@@ -185,6 +200,13 @@ func (h *Host) record(what string, claim *inbox.Claim, f func(context.Context) e
 func lost(err error) bool {
 	return errors.Is(err, inbox.ErrFenced) || errors.Is(err, inbox.ErrStopped) ||
 		errors.Is(err, inbox.ErrExpired) || errors.Is(err, inbox.ErrNotFound)
+}
+
+// saysNo reports whether the inbox has said no. Any other error is trouble of
+// the store, and what was to be written may be stored or not.
+func saysNo(err error) bool {
+	return lost(err) || errors.Is(err, inbox.ErrState) || errors.Is(err, inbox.ErrInvalid) || errors.Is(err, inbox.ErrLimit) ||
+		errors.Is(err, inbox.ErrOpen) || errors.Is(err, inbox.ErrClosed)
 }
 
 func (c *carriage) block(reason, word string) {
@@ -266,7 +288,7 @@ func (c *carriage) run() (again bool) {
 	}
 	responses, err := c.host.inbox.Answers(c.ctx, c.claim)
 	if err != nil && c.ctx.Err() != nil {
-		c.host.giveBack(c.claim)
+		c.giveBack()
 		return false
 	}
 	if err != nil {
@@ -338,7 +360,7 @@ func (c *carriage) cannot(p *pool, err error) {
 	var want *signInError
 	switch {
 	case c.ctx.Err() != nil, errors.Is(err, ErrClosed), lost(err):
-		c.host.giveBack(c.claim)
+		c.giveBack()
 	case errors.As(err, &want):
 		c.block(inbox.ReasonSignIn, "")
 		c.host.log.Info("host: sign-in wanted", "server", c.server.ID)
@@ -427,6 +449,7 @@ func (c *carriage) send(conn *connection, responses map[string]json.RawMessage) 
 		if err == nil {
 			c.call = marked
 		}
+		c.doubt = err != nil && !saysNo(err)
 		return err
 	}
 	conn.begin(x, c)

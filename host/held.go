@@ -116,7 +116,7 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 		if err := ctx.Err(); err != nil {
 			return nil, c.refuse(ctx, q, held.ID, err)
 		}
-		answer, err := c.host.inbox.Deliver(ctx, c.claim, held.ID)
+		answer, err := c.deliver(ctx, held.ID)
 		if errors.Is(err, inbox.ErrOpen) {
 			continue // taken back in between
 		}
@@ -127,6 +127,36 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 		c.noteDelivery(q, held.ID)
 		return &mcp.ElicitResult{Action: string(inbox.Cancel)}, nil
 	}
+}
+
+// deliver commits that the answer may leave. While the store fails it tries
+// again: the person has answered, and no byte of the answer left.
+func (c *carriage) deliver(ctx context.Context, id inbox.QuestionID) (*inbox.Answer, error) {
+	for doubt := false; ; doubt = true {
+		answer, err := c.host.inbox.Deliver(ctx, c.claim, id)
+		switch {
+		case err == nil:
+			return answer, nil
+		case doubt && errors.Is(err, inbox.ErrState):
+			// The mark of an earlier try is stored: nobody else delivers for this claim.
+			var q *inbox.Question
+			if q, err = c.host.inbox.Question(ctx, c.claim.Principal, id); err == nil {
+				return given(q), nil
+			}
+		}
+		if saysNo(err) || !pause(ctx, storePause) {
+			return nil, err
+		}
+	}
+}
+
+// given is the answer to a closed question as the server gets it: cancel, if it
+// expired.
+func given(q *inbox.Question) *inbox.Answer {
+	if q.Answer != nil {
+		return q.Answer
+	}
+	return &inbox.Answer{Action: inbox.Cancel}
 }
 
 // noteDelivery records that the answer was written, once it was. The delivery

@@ -76,6 +76,101 @@ func TestStoreFailsForAMoment(t *testing.T) {
 	}
 }
 
+// doubtful is a store that can lose the word of a commit: what is written is
+// stored, and whoever wrote it gets an error. lose is asked about the rows that
+// an update has put.
+type doubtful struct {
+	inbox.Store
+	lose func(calls []*inbox.CallRow, questions []*inbox.QuestionRow) bool
+}
+
+func (s *doubtful) Update(ctx context.Context, p string, f func(inbox.Tx) error) error {
+	var tx *doubtfulTx
+	err := s.Store.Update(ctx, p, func(inner inbox.Tx) error {
+		tx = &doubtfulTx{Tx: inner}
+		return f(tx)
+	})
+	if err == nil && s.lose(tx.calls, tx.questions) {
+		return errDown
+	}
+	return err
+}
+
+type doubtfulTx struct {
+	inbox.Tx
+	calls     []*inbox.CallRow
+	questions []*inbox.QuestionRow
+}
+
+func (tx *doubtfulTx) PutCall(row *inbox.CallRow) error {
+	tx.calls = append(tx.calls, row)
+	return tx.Tx.PutCall(row)
+}
+
+func (tx *doubtfulTx) PutQuestion(row *inbox.QuestionRow) error {
+	tx.questions = append(tx.questions, row)
+	return tx.Tx.PutQuestion(row)
+}
+
+// A mark is stored, and the machine is told that it failed. It sends nothing,
+// and knows that it did not: the call is sent again and never uncertain.
+func TestMarkInDoubt(t *testing.T) {
+	t.Parallel()
+	var marks atomic.Int32
+	var uncertain atomic.Bool
+	store := &doubtful{Store: memstore.New(nil), lose: func(calls []*inbox.CallRow, _ []*inbox.QuestionRow) bool {
+		for _, c := range calls {
+			switch c.State {
+			case inbox.Uncertain:
+				uncertain.Store(true)
+			case inbox.Sent:
+				return marks.Add(1) <= 4 // more than a server gets before it counts as unreachable
+			}
+		}
+		return false
+	}}
+	b := &backend{ring: seal.NewRing(), open: func(*testing.T) inbox.Store { return store }}
+	shop, wire := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{"tool": func(x *hosttest.Exchange) { x.Text("ok") }}})
+	r := newRig(t, b, &rigOptions{inbox: inbox.Options{Lease: time.Second}}, shop, program(t, "program", "modern"))
+	r.run()
+	for server, tool := range map[string]string{"shop": "tool", "program": "env"} {
+		marks.Store(0)
+		r.until(r.start(server, tool, "").ID, inbox.Done)
+		if marks.Load() != 5 || uncertain.Load() {
+			t.Errorf("%s: %d marks, uncertain: %t; want five and never", server, marks.Load(), uncertain.Load())
+		}
+	}
+	if n := len(wire.Calls()); n != 1 {
+		t.Errorf("%d sends, want one", n)
+	}
+}
+
+// The mark of an answer to a held question is stored, and the machine is told
+// that it failed. The server gets the answer, once.
+func TestDeliveryInDoubt(t *testing.T) {
+	t.Parallel()
+	var armed atomic.Bool
+	var puts atomic.Int32
+	store := &doubtful{Store: memstore.New(nil), lose: func(_ []*inbox.CallRow, questions []*inbox.QuestionRow) bool {
+		// The first is the answer, the second its mark.
+		return armed.Load() && len(questions) > 0 && puts.Add(1) == 2
+	}}
+	b := &backend{ring: seal.NewRing(), open: func(*testing.T) inbox.Store { return store }}
+	s, _ := web(t, "legacy", legacy("2025-11-25"))
+	r := newRig(t, b, nil, s)
+	r.run()
+	call := r.start("legacy", "ask", "")
+	q := r.next(call.ID)
+	armed.Store(true)
+	r.answer(q, inbox.Accept, `{"n":1}`)
+	if got := text(t, r.end(call.ID)); got != `{"action":"accept","content":{"n":1}}` {
+		t.Errorf("the server got %s", got)
+	}
+	if puts.Load() < 2 {
+		t.Error("the word of the mark was not lost")
+	}
+}
+
 // troubled is a store in which single operations can fail. trouble is asked
 // about each row of a call that is put (*inbox.CallRow), each query for calls
 // (inbox.CallQuery), each query for questions outside of an update

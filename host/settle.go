@@ -59,8 +59,8 @@ func (c *carriage) settle(conn *connection, x *wiretap.Exchange, out wiretap.Out
 // unsent handles a send that ended before its mark.
 func (c *carriage) unsent(conn *connection, err error) sent {
 	switch {
-	case lost(err), c.ctx.Err() != nil:
-		c.host.giveBack(c.claim)
+	case lost(err), c.ctx.Err() != nil, c.doubt: // in doubt: the store is in trouble, not the server
+		c.giveBack()
 		return sentStop
 	case errors.Is(err, wiretap.ErrVetoed) && errors.Is(err, inbox.ErrInvalid):
 		c.block(inbox.ReasonServerChanged, "") // the inbox's own look at the binding
@@ -71,7 +71,7 @@ func (c *carriage) unsent(conn *connection, err error) sent {
 		c.unreachable(conn, err)
 		return sentStop
 	}
-	c.host.giveBack(c.claim)
+	c.giveBack()
 	return sentDrop
 }
 
