@@ -40,15 +40,14 @@ type Store struct {
 	now     func() time.Time
 	writer  *sql.DB
 	readers *sql.DB
-	reads   *statements
-	reading chan struct{} // a place for each transaction that reads
+	reading chan *session // those that nobody reads with
+	writing chan *session // the one that writes, while nobody does
 
-	writing chan *writer  // holds it while nobody writes
-	queue   chan *update  // to the goroutine that writes for those who found it taken
-	done    chan struct{} // closed by Close
-	ended   chan struct{} // closed when that goroutine has ended
-	once    sync.Once
-	closed  error
+	queue  chan *update  // to the goroutine that writes for those who found it taken
+	done   chan struct{} // closed by Close
+	ended  chan struct{} // closed when that goroutine has ended
+	once   sync.Once
+	closed error
 }
 
 // Open opens the file at path, and makes it, with mode 0600, if it is not
@@ -68,8 +67,8 @@ func open(path string, options *Options) (_ *Store, err error) {
 	}
 	s := &Store{
 		path: path, now: time.Now,
-		writing: make(chan *writer, 1), queue: make(chan *update), done: make(chan struct{}), ended: make(chan struct{}),
-		reading: make(chan struct{}, 4),
+		writing: make(chan *session, 1), queue: make(chan *update), done: make(chan struct{}), ended: make(chan struct{}),
+		reading: make(chan *session, 4),
 	}
 	if options != nil && options.Now != nil {
 		s.now = options.Now
@@ -86,11 +85,10 @@ func open(path string, options *Options) (_ *Store, err error) {
 	if s.readers, err = sql.Open("sqlite", sqlitefile.Source(path, "query_only(1)")); err != nil {
 		return nil, err
 	}
-	// One connection more than transactions: a statement that one of them needs
-	// for the first time is prepared outside of it.
-	s.readers.SetMaxOpenConns(cap(s.reading) + 1)
-	s.readers.SetMaxIdleConns(cap(s.reading) + 1)
-	s.reads = newStatements(s.readers.PrepareContext)
+	s.readers.SetMaxOpenConns(cap(s.reading))
+	for range cap(s.reading) {
+		s.reading <- &session{} // connected when it is first used
+	}
 
 	ctx := context.Background()
 	conn, err := sqlitefile.Connect(ctx, s.writer)
@@ -101,12 +99,12 @@ func open(path string, options *Options) (_ *Store, err error) {
 		conn.Close()
 		return nil, err
 	}
-	// From here on [writer.begin] waits.
+	// From here on [session.begin] waits.
 	if _, err := conn.ExecContext(ctx, `PRAGMA busy_timeout = 0`); err != nil {
 		conn.Close()
 		return nil, err
 	}
-	s.writing <- &writer{conn: conn, statements: newStatements(conn.PrepareContext)}
+	s.writing <- &session{conn: conn, statements: newStatements(conn)}
 	go s.write()
 	return s, nil
 }
@@ -132,18 +130,17 @@ func (s *Store) Close() error {
 	s.once.Do(func() {
 		close(s.done)
 		<-s.ended
-		w := <-s.writing         // for good
-		_ = w.statements.close() // the connection goes with them
-		s.closed = errors.Join(w.conn.Close(), s.closeFiles())
+		errs := []error{(<-s.writing).close()} // for good
+		for range cap(s.reading) {
+			errs = append(errs, (<-s.reading).close())
+		}
+		s.closed = errors.Join(append(errs, s.closeFiles())...)
 	})
 	return s.closed
 }
 
 func (s *Store) closeFiles() error {
 	var errs []error
-	if s.reads != nil {
-		errs = append(errs, s.reads.close())
-	}
 	for _, db := range []*sql.DB{s.readers, s.writer} {
 		if db != nil {
 			errs = append(errs, db.Close())

@@ -15,7 +15,6 @@ import (
 type tx struct {
 	caller     context.Context // ends the transaction between statements
 	ctx        context.Context // of the statements
-	reader     *sql.Tx         // of a view
 	statements *statements
 	now        time.Time
 	write      bool
@@ -55,14 +54,7 @@ func (t *tx) stmt(query string) (*sql.Stmt, error) {
 	if err := t.caller.Err(); err != nil {
 		return nil, err
 	}
-	stmt, err := t.statements.get(t.ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	if t.reader != nil {
-		return t.reader.StmtContext(t.ctx, stmt), nil
-	}
-	return stmt, nil
+	return t.statements.get(t.ctx, query)
 }
 
 func (t *tx) row(query string, args []any, into ...any) error {
@@ -342,18 +334,29 @@ func (s *Store) read(ctx context.Context, f func(*tx) error) error {
 		return err
 	}
 	select {
-	case s.reading <- struct{}{}:
-		defer func() { <-s.reading }()
+	case r := <-s.reading:
+		defer func() { s.reading <- r }()
+		return s.wrap(s.closing(ctx, s.snapshot(ctx, r, f)))
 	case <-ctx.Done():
-		return s.wrap(s.closing(ctx, ctx.Err()))
+		return ctx.Err()
+	case <-s.done:
+		return ErrStoreClosed
 	}
-	reader, err := s.readers.BeginTx(ctx, nil)
-	if err != nil {
-		return s.wrap(s.closing(ctx, err))
+}
+
+func (s *Store) snapshot(ctx context.Context, r *session, f func(*tx) error) error {
+	if err := r.connect(ctx, s.readers); err != nil {
+		return err
 	}
-	defer func() { _ = reader.Rollback() }() // it only read
-	err = f(&tx{caller: ctx, ctx: ctx, reader: reader, statements: s.reads, now: s.clock()})
-	return s.wrap(s.closing(ctx, err))
+	if err := r.statements.exec(ctx, `BEGIN`); err != nil {
+		return err
+	}
+	defer func() {
+		if r.rollback() != nil { // it only read, but what comes next could not
+			_ = r.close()
+		}
+	}()
+	return f(&tx{caller: ctx, ctx: ctx, statements: r.statements, now: s.clock()})
 }
 
 // closing puts the reason in the place of its consequences: database/sql and

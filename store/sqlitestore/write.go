@@ -2,16 +2,13 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"modernc.org/sqlite"
 
 	"github.com/parley-mcp/parley/inbox"
-	"github.com/parley-mcp/parley/internal/sqlitefile"
 )
 
 // update is one transaction that waits for the writer. Its function runs in
@@ -81,44 +78,15 @@ func (u *update) run(t *tx, f func(inbox.Tx) error) {
 	err = t.run(u.principal, f)
 }
 
-// A writer is the connection that writes. Whoever has it may use it.
-type writer struct {
-	conn       *sql.Conn
-	statements *statements
-}
-
-// begin opens a transaction, and waits for one of another process to end. The
-// connection's own way to wait cannot be cut short.
-func (w *writer) begin(ctx context.Context) error {
-	const longest = 50 * time.Millisecond
-	end := time.Now().Add(sqlitefile.BusyTime)
-	for pause := time.Millisecond; ; pause = min(2*pause, longest) {
-		err := w.statements.exec(context.WithoutCancel(ctx), `BEGIN IMMEDIATE`)
-		if err == nil || !sqlitefile.Busy(err) || time.Now().After(end) {
-			return err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (w *writer) commit() error { return w.statements.exec(context.Background(), `COMMIT`) }
-
-// rollback fails if SQLite has done it already.
-func (w *writer) rollback() { _ = w.statements.exec(context.Background(), `ROLLBACK`) }
-
 // alone runs one update in a transaction of its own, in the goroutine of its caller.
-func (s *Store) alone(ctx context.Context, w *writer, principal string, f func(inbox.Tx) error) (err error) {
+func (s *Store) alone(ctx context.Context, w *session, principal string, f func(inbox.Tx) error) (err error) {
 	if err := w.begin(ctx); err != nil {
 		return err
 	}
 	err = errAborted // stays if f panics or ends the goroutine
 	defer func() {
 		if err != nil {
-			w.rollback()
+			_ = w.rollback() // fails if SQLite has done it already
 		}
 	}()
 	t := &tx{caller: ctx, ctx: context.Background(), statements: w.statements, now: s.clock(), write: true}
@@ -178,13 +146,13 @@ func (s *Store) write() {
 // commit runs the group in one transaction. Statements run without the
 // callers' contexts: an interrupted statement would roll back all of them.
 // The error is that of every update of the group that has none of its own.
-func (s *Store) commit(w *writer, group []*update) (err error) {
+func (s *Store) commit(w *session, group []*update) (err error) {
 	if err := w.begin(context.Background()); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			w.rollback()
+			_ = w.rollback() // fails if SQLite has done it already
 		}
 	}()
 	for _, u := range group {
