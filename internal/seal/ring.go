@@ -34,6 +34,8 @@ type Ring struct {
 	source func() (*keyset.Handle, error) // reads the keys again; nil: they live in memory only
 	maxAge time.Duration                  // how long they may be used without being read again; 0: for ever
 	reload sync.Mutex
+
+	digests atomic.Pointer[digestKeys] // made when they are first used
 }
 
 // keys are what a ring has at one time.
