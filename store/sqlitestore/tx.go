@@ -66,15 +66,24 @@ func (t *tx) row(query string, args []any, into ...any) error {
 }
 
 func (t *tx) exec(query string, args ...any) error {
+	_, err := t.change(query, args...)
+	return err
+}
+
+// change is exec, and returns how many rows it changed.
+func (t *tx) change(query string, args ...any) (int64, error) {
 	if !t.write {
-		return errReadOnly
+		return 0, errReadOnly
 	}
 	stmt, err := t.stmt(query)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = stmt.ExecContext(t.ctx, args...)
-	return err
+	result, err := stmt.ExecContext(t.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 // rows runs scan on every row of the answer.
@@ -121,7 +130,20 @@ func (t *tx) Call(id inbox.CallID) (*inbox.CallRow, error) {
 	return row, nil
 }
 
+// PutCall first writes what changes in the life of a call: SQLite writes the
+// entry in every index of which a column is named, the same or not.
 func (t *tx) PutCall(row *inbox.CallRow) error {
+	if row.Version > 1 {
+		n, err := t.change(`UPDATE inbox_calls SET
+				state = ?, version = ?, owner = ?, due = ?, not_before = ?, updated = ?, ended = ?, detail = ?, content = ?
+			WHERE id = ? AND principal = ? AND seq = ? AND conversation = ? AND server = ? AND created = ?`,
+			row.State, row.Version, row.Owner, toMicros(row.Due), toMicros(row.NotBefore), toMicros(row.Updated), toMicros(row.Ended),
+			blob(row.Detail), blob(row.Content),
+			row.ID, t.principal, row.Seq, row.Conversation, row.Server, toMicros(row.Created))
+		if n > 0 || err != nil {
+			return err
+		}
+	}
 	return t.exec(`INSERT INTO inbox_calls (principal, `+callColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET
@@ -227,6 +249,15 @@ func (t *tx) Question(id inbox.QuestionID) (*inbox.QuestionRow, error) {
 }
 
 func (t *tx) PutQuestion(row *inbox.QuestionRow) error {
+	if row.Version > 1 { // as in PutCall
+		n, err := t.change(`UPDATE inbox_questions SET state = ?, version = ?, due = ?, closed = ?, detail = ?, content = ?
+			WHERE id = ? AND principal = ? AND call = ? AND seq = ? AND conversation = ? AND server = ? AND created = ?`,
+			row.State, row.Version, toMicros(row.Due), toMicros(row.Closed), blob(row.Detail), blob(row.Content),
+			row.ID, t.principal, row.Call, row.Seq, row.Conversation, row.Server, toMicros(row.Created))
+		if n > 0 || err != nil {
+			return err
+		}
+	}
 	return t.exec(`INSERT INTO inbox_questions (principal, `+questionColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET
