@@ -99,6 +99,14 @@ func (s *Server) endpoint(name string, h http.HandlerFunc) http.HandlerFunc {
 			f, s.faults[name] = queue[0], queue[1:]
 		}
 		s.mu.Unlock()
+		if name == "token" || name == "revoke" {
+			// Once the body is read, net/http notices that a client has gone.
+			r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
+			if err := r.ParseForm(); err != nil {
+				s.fail(w, http.StatusBadRequest, "invalid_request")
+				return
+			}
+		}
 		s.serve(w, r, h, f)
 		if name == "token" && s.options.Answered != nil {
 			_ = http.NewResponseController(w).Flush() // a closed one has nothing to flush
@@ -121,9 +129,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, h http.HandlerFun
 	answer := httptest.NewRecorder()
 	if f.Status == 0 || f.Commit || f.Drop != "" {
 		h(answer, r)
-	} else if err := r.ParseForm(); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
 	}
 	body := answer.Body.Bytes()
 	switch {

@@ -140,10 +140,10 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, answer)
 }
 
-// form reads the body and finds the client; it answers if it cannot.
+// form checks the form, which [Server.endpoint] has read, and finds the client;
+// it answers if it cannot.
 func (s *Server) form(w http.ResponseWriter, r *http.Request, endpoint string) (Client, bool) {
-	r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
-	if err := r.ParseForm(); err != nil || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
 		s.fail(w, http.StatusBadRequest, "invalid_request")
 		return Client{}, false
 	}

@@ -57,7 +57,7 @@ func cleanCode(code string) string {
 // holds reports whether the code is or has a part of a secret of the request:
 // servers echo strange things.
 func (r *request) holds(code string) bool {
-	const part = 6
+	const part = 8
 	for _, secret := range r.secrets {
 		s := secret.Reveal()
 		if s != "" && len(s) <= part && strings.Contains(code, s) {
