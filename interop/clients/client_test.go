@@ -54,10 +54,13 @@ func (l *link) capabilities() map[string]any {
 	return map[string]any{"elicitation": modes}
 }
 
-// A request is what a client is to send: a call of a tool, or a prompt.
+// A request is what a client is to send: one of a call of a tool, a prompt and a
+// resource, or of the list of tools.
 type request struct {
 	tool      string
 	prompt    string
+	resource  string // its URI
+	list      bool
 	arguments map[string]any // of the tool
 }
 
@@ -66,7 +69,7 @@ type outcome struct {
 	Code    int             // of the JSON-RPC error; 0 where the client does not tell
 	Error   string          // its message
 	IsError bool            // the result says so
-	Text    string          // of the first block, or of the prompt's first message
+	Text    string          // of the first block, content or message, or the names of tools
 	Value   json.RawMessage // structured content
 }
 
@@ -105,6 +108,12 @@ func result(t *testing.T, text []byte) outcome {
 				Text string `json:"text"`
 			} `json:"content"`
 		} `json:"messages"`
+		Contents []struct {
+			Text string `json:"text"`
+		} `json:"contents"`
+		Tools []struct {
+			Name string `json:"name"`
+		} `json:"tools"`
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatalf("%v in the result %s", err, text)
@@ -115,6 +124,12 @@ func result(t *testing.T, text []byte) outcome {
 	}
 	if len(r.Messages) > 0 {
 		o.Text = r.Messages[0].Content.Text
+	}
+	if len(r.Contents) > 0 {
+		o.Text = r.Contents[0].Text
+	}
+	for _, tool := range r.Tools {
+		o.Text += tool.Name + "\n"
 	}
 	return o
 }

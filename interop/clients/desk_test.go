@@ -60,6 +60,19 @@ func newDesk(options *elicit.Options) (*elicit.Server, error) {
 	elicit.AddTool(server, &mcp.Tool{Name: "book", Description: "Asks twice, one after the other"}, book)
 	elicit.AddTool(server, &mcp.Tool{Name: "plan", Description: "Asks two questions at once"}, plan)
 	elicit.AddTool(server, &mcp.Tool{Name: "connect", Description: "Sends the person to a page"}, connect)
+	elicit.AddTool(server, &mcp.Tool{Name: "account", Description: "Wants an account to be connected before"},
+		func(ctx context.Context, call *elicit.Call, in page) (booking, error) {
+			return visit(ctx, call, in, elicit.CallAgain())
+		})
+	elicit.AddTool(server, &mcp.Tool{Name: "person_only", Description: "Is of no use without a person"}, plan, elicit.HideUnless(elicit.FormMode))
+	elicit.AddResource(server, &mcp.Resource{Name: "letter", URI: "desk://letter"},
+		func(ctx context.Context, call *elicit.Call, uri string) ([]*mcp.ResourceContents, error) {
+			name, err := elicit.Ask[string](ctx, call, "name", "To whom is the letter?")
+			if err != nil {
+				return nil, err
+			}
+			return []*mcp.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: "Dear " + name}}, nil
+		})
 	return server, nil
 }
 
@@ -97,6 +110,10 @@ func plan(ctx context.Context, call *elicit.Call, _ empty) (booking, error) {
 }
 
 func connect(ctx context.Context, call *elicit.Call, in page) (booking, error) {
+	return visit(ctx, call, in)
+}
+
+func visit(ctx context.Context, call *elicit.Call, in page, options ...elicit.AskOption) (booking, error) {
 	err := elicit.Visit(ctx, call, "calendar", "Sign in to your calendar.", in.Page, func(ctx context.Context, _ elicit.Principal) (bool, error) {
 		// Whether someone was on the page, the page knows.
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.Replace(in.Page, "/open/", "/done/", 1), nil)
@@ -109,6 +126,6 @@ func connect(ctx context.Context, call *elicit.Call, in page) (booking, error) {
 		}
 		defer response.Body.Close()
 		return response.StatusCode == http.StatusOK, nil
-	})
+	}, options...)
 	return booking{Booked: "calendar"}, err
 }

@@ -54,9 +54,14 @@ func connectGoSDK(t *testing.T, l *link) func(request) outcome {
 	return func(r request) outcome {
 		var res any
 		var err error
-		if r.prompt != "" {
+		switch {
+		case r.prompt != "":
 			res, err = session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: r.prompt})
-		} else {
+		case r.resource != "":
+			res, err = session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: r.resource})
+		case r.list:
+			res, err = session.ListTools(t.Context(), nil)
+		default:
 			res, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: r.tool, Arguments: r.arguments})
 		}
 		if err != nil {

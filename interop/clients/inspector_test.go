@@ -149,8 +149,13 @@ func (i *inspector) connect(t *testing.T, l *link) func(request) outcome {
 		t.Fatalf("connecting: %s", failed.Error)
 	}
 	return func(r request) outcome {
-		if r.prompt != "" {
+		switch {
+		case r.prompt != "":
 			return i.finish(t, l, "--connection", name, "prompts/get", r.prompt)
+		case r.resource != "":
+			return i.finish(t, l, "--connection", name, "resources/read", r.resource)
+		case r.list:
+			return i.finish(t, l, "--connection", name, "tools/list")
 		}
 		text, err := json.Marshal(r.arguments)
 		if err != nil {

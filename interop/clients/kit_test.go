@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"slices"
@@ -25,12 +26,14 @@ type scenario struct {
 	name      string
 	tool      string
 	prompt    string
+	resource  string
+	list      bool
 	arguments map[string]any
 	cannot    bool // the client says that it cannot ask
 	answers   map[string]answer
 	asked     []string
 	value     string // structured content
-	text      string // of the prompt's message
+	text      string // of the prompt's message, of the resource, or among the tools
 	fault     string // part of the error's text
 }
 
@@ -98,6 +101,19 @@ var scenarios = []scenario{
 		asked:   []string{"What context should the prompt use? [context]"},
 		text:    "Context: a wet Tuesday",
 	},
+	{
+		name: "resource", resource: "desk://letter",
+		answers: map[string]answer{"To whom is the letter?": accept(map[string]any{"name": "Ada"})},
+		asked:   []string{"To whom is the letter? [name]"},
+		text:    "Dear Ada",
+	},
+	{
+		name: "page first", tool: "account",
+		answers: map[string]answer{"Sign in to your calendar.": accept(nil)},
+		asked:   []string{"Sign in to your calendar. [page]"},
+		value:   `{"booked":"calendar"}`,
+	},
+	{name: "hidden", list: true, cannot: true},
 }
 
 // TestKitWithEverybodysClients calls every tool with every client, over both
@@ -181,12 +197,22 @@ func (s scenario) try(t *testing.T, revision, pages string, someone *person, sen
 	if s.arguments == nil {
 		s.arguments = map[string]any{}
 	}
-	if s.name == "page" {
-		s.arguments = map[string]any{"page": pages + "/open/" + strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())}
+	if s.name == "page" || s.name == "page first" {
+		open := pages + "/open/" + strings.NewReplacer("/", "-", " ", "-").Replace(t.Name()+s.name)
+		s.arguments = map[string]any{"page": open}
 		if revision == "2025-06-18" {
 			// The revision has no such questions: nobody is asked.
 			shown, s.asked, s.value = "refused", nil, ""
 			s.fault = `This client cannot put the question "Sign in to your calendar." to a person, because it cannot open pages for them.`
+		}
+	}
+	if s.name == "hidden" {
+		return s.hidden(t, send(request{list: true}))
+	}
+	if s.name == "page first" && revision == "2025-11-25" {
+		send, shown = s.byError(t, send)
+		if shown != "yes, by itself" {
+			s.asked = nil // the client shows nothing: who calls it has to
 		}
 	}
 	if s.name == "form" && revision == "2025-06-18" {
@@ -198,13 +224,13 @@ func (s scenario) try(t *testing.T, revision, pages string, someone *person, sen
 			"extras_1": true, "extras_2": false, "extras_3": true, "smoking": false,
 		})}
 	}
-	got := send(request{s.tool, s.prompt, s.arguments})
+	got := send(request{tool: s.tool, prompt: s.prompt, resource: s.resource, arguments: s.arguments})
 	if diff := cmp.Diff(s.asked, someone.asked()); diff != "" {
 		t.Errorf("%s: asked:\n%s", s.name, diff)
 	}
 	if s.fault == "" {
 		same := got.Text == s.text
-		if s.prompt == "" {
+		if s.tool != "" {
 			same = sameJSON(t, got.Value, s.value)
 		}
 		if got.Error != "" || got.IsError || !same {
@@ -225,6 +251,37 @@ func (s scenario) try(t *testing.T, revision, pages string, someone *person, sen
 		t.Errorf("%s: %+v, want the error %q", s.name, got, s.fault)
 	}
 	return shown
+}
+
+// byError calls, and looks at the error that sends the person to a page. Clients
+// that know it deal with it by themselves, and their result is what came of that;
+// for the others somebody goes to the page, and calls again.
+func (s scenario) byError(t *testing.T, send func(request) outcome) (then func(request) outcome, shown string) {
+	t.Helper()
+	const required = -32042
+	got := send(request{tool: s.tool, arguments: s.arguments})
+	if got.Error == "" && !got.IsError {
+		return func(request) outcome { return got }, "yes, by itself"
+	}
+	if got.IsError || got.Code != 0 && got.Code != required {
+		t.Errorf("%s: %+v, want the error %d", s.name, got, required)
+	}
+	page, _ := s.arguments["page"].(string)
+	response, err := http.Post(page, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	return send, "yes, by the caller"
+}
+
+// hidden looks for the tool that a client without elicitation is not shown.
+func (s scenario) hidden(t *testing.T, got outcome) string {
+	t.Helper()
+	if got.Error != "" || !strings.Contains(got.Text, "check_in\n") || strings.Contains(got.Text, "person_only\n") {
+		t.Errorf("%s: %+v", s.name, got)
+	}
+	return "yes"
 }
 
 // missingCapability is what MCP 2026-07-28 wants where the client cannot ask.

@@ -72,9 +72,14 @@ func connectMCPGo(t *testing.T, l *link) func(request) outcome {
 	return func(r request) outcome {
 		var res any
 		var err error
-		if r.prompt != "" {
+		switch {
+		case r.prompt != "":
 			res, err = session.GetPrompt(t.Context(), mcp.GetPromptRequest{Params: mcp.GetPromptParams{Name: r.prompt}})
-		} else {
+		case r.resource != "":
+			res, err = session.ReadResource(t.Context(), mcp.ReadResourceRequest{Params: mcp.ReadResourceParams{URI: r.resource}})
+		case r.list:
+			res, err = session.ListTools(t.Context(), mcp.ListToolsRequest{})
+		default:
 			res, err = session.CallTool(t.Context(), mcp.CallToolRequest{Params: mcp.CallToolParams{Name: r.tool, Arguments: r.arguments}})
 		}
 		if _, ok := errors.AsType[mcp.MissingRequiredClientCapabilityError](err); ok {

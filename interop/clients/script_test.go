@@ -43,7 +43,7 @@ func scripted(name string) func(*testing.T, *link) func(request) outcome {
 			t.Fatalf("connecting: %s", failed.Error)
 		}
 		return func(r request) outcome {
-			text, failed := s.order(map[string]any{"tool": r.tool, "prompt": r.prompt, "arguments": r.arguments})
+			text, failed := s.order(map[string]any{"tool": r.tool, "prompt": r.prompt, "resource": r.resource, "list": r.list, "arguments": r.arguments})
 			if failed != nil {
 				return *failed
 			}

@@ -27,6 +27,12 @@ export async function serve(connect) {
         if (message.prompt) {
             return await client.getPrompt({ name: message.prompt });
         }
+        if (message.resource) {
+            return await client.readResource({ uri: message.resource });
+        }
+        if (message.list) {
+            return await client.listTools();
+        }
         return await client.callTool({ name: message.tool, arguments: message.arguments });
     };
     const input = createInterface({ input: process.stdin });
