@@ -70,12 +70,12 @@ screenshots: deps ## Take the documentation's pictures again from the demo
 	cd interop && go test -count 1 -run '^TestScreenshots$$' ./e2e -shots "$(CURDIR)/docs/images"
 
 .PHONY: proof
-proof: deps deps-services bench/node/node_modules/.stamp ## Run all tests, each fuzz target for FUZZTIME, each benchmark once
+proof: deps deps-services deps-proof bench/node/node_modules/.stamp ## Run all tests, each fuzz target for FUZZTIME, each benchmark once
 	$(MAKE) test
-	cd interop && PARLEY_TORTURE=2000,3,30 PARLEY_TORTURE_REPORT="$(CURDIR)/docs/torture.md" go test -count 1 -timeout 2h -run '^TestTorture$$' ./e2e
-	cd interop && PARLEY_TORTURE_REPORT="$(CURDIR)/docs/torture.md" go test -tags proof -count 1 -timeout 1h -run '^(TestTortureSQLite|TestMachineCutOff.*)$$' ./e2e
+	cd interop && PARLEY_TORTURE_REPORT="$(CURDIR)/docs/torture.md" go test -tags proof -count 1 -timeout 3h -run '^TestTorture(Postgres|SQLite)$$' -parallel 1 ./e2e
+	cd interop && go test -tags proof -count 1 -timeout 1h -run '^TestMachineCutOff' ./e2e
 	go test -tags proof -race -count 1 -run '^TestCut' ./store/pgstore
-	PARLEY_EXPLORE_DEEP=1 go test -count 1 -timeout 2h -v -run '^TestExplore$$' ./inbox
+	PARLEY_EXPLORE_DEEP=1 go test -count 1 -timeout 30m -v -run '^TestExplore$$' ./inbox
 	scripts/fuzz.sh $(FUZZTIME)
 	go test -run '^$$' -bench . -benchtime 1x ./...
 	cd bench && go run ./forms -smoke && go run ./kit -smoke
@@ -131,6 +131,10 @@ deps: deps-tools interop/node/node_modules/.stamp ## Install what the tests need
 .PHONY: deps-tools
 deps-tools:
 	@scripts/deps.sh tools
+
+.PHONY: deps-proof
+deps-proof: ## Install what only the proof needs
+	@scripts/deps.sh proof
 
 .PHONY: deps-services
 deps-services: ## Start PostgreSQL and NATS where they do not answer

@@ -2,6 +2,9 @@
 # Makes sure that what the tests need from the system is there.
 #
 #   deps.sh tools      programs: npm, chromium
+#   deps.sh proof      for the tests of `make proof`: ip (iproute2) for network
+#                      namespaces, which root may make, and the programs of a
+#                      PostgreSQL server for tests that stop and start their own
 #   deps.sh services   PostgreSQL on 127.0.0.1:5432 (user postgres, trusted) and
 #                      NATS with JetStream on 127.0.0.1:4222, started if silent
 #
@@ -132,6 +135,19 @@ tools() {
 	report
 }
 
+proof() {
+	need ip iproute2
+	if [ -z "$(postgres_bin)" ]; then
+		if can_install; then
+			install postgresql
+		else
+			missing+=("PostgreSQL's programs in /usr/lib/postgresql (Debian: postgresql)")
+		fi
+	fi
+	[ "$(id -u)" = 0 ] || missing+=("root: only root may make network namespaces")
+	report
+}
+
 services() {
 	postgres
 	nats
@@ -139,7 +155,7 @@ services() {
 }
 
 case ${1-} in
-tools | services) "$1" ;;
+tools | proof | services) "$1" ;;
 *)
 	sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
 	exit 2
