@@ -16,12 +16,6 @@ func (v *Vault) Run(ctx context.Context) error {
 	ticker := time.NewTicker(v.options.Poll)
 	defer ticker.Stop()
 	for {
-		if err := v.keys.Reload(); err != nil {
-			v.options.Log.Warn("the keys could not be read again", "err", err)
-		}
-		if err := v.report(ctx); err != nil && ctx.Err() == nil {
-			v.options.Log.Warn("this machine could not be reported", "err", err)
-		}
 		if err := v.Sweep(ctx); err != nil && ctx.Err() == nil {
 			v.options.Log.Warn("sweep", "err", err)
 		}
@@ -34,13 +28,16 @@ func (v *Vault) Run(ctx context.Context) error {
 	}
 }
 
-// Sweep does once what [Vault.Run] does with rows. The error joins those of
-// single rows, which do not keep it from the others.
+// Sweep does once what [Vault.Run] does all the time. The error joins those of
+// its parts and of single rows, which do not keep it from the others.
 func (v *Vault) Sweep(ctx context.Context) error {
+	reload := v.keys.Reload()
 	if err := v.usable(); err != nil {
-		return err
+		return errors.Join(err, reload)
 	}
 	errs := []error{
+		reload,
+		v.report(ctx),
 		v.sweep(ctx, KindFlow, v.endFlow),
 		v.sweep(ctx, KindMachine, v.forgetMachine),
 	}

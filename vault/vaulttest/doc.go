@@ -30,6 +30,10 @@ type Store struct {
 // TestStore runs the whole suite.
 func TestStore(t *testing.T, store Store) {
 	t.Run("rows", func(t *testing.T) { testRows(t, store) })
+	t.Run("vault", func(t *testing.T) { testVault(t, store) })
+	t.Run("renewal", func(t *testing.T) { testRenewal(t, store) })
+	t.Run("crash", func(t *testing.T) { testCrash(t, store) })
+	t.Run("rotation", func(t *testing.T) { testRotation(t, store) })
 }
 
 // run runs each of the tests in parallel.

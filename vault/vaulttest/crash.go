@@ -1,0 +1,206 @@
+package vaulttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/parley-mcp/parley/vault"
+)
+
+// A crash is simulated by a world that stops: from its moment on the machine's
+// store and its authorization server answer nothing any more, so nothing that
+// the machine would still do has an effect.
+
+var errCrashed = errors.New("this machine has crashed")
+
+// world counts the steps of one machine and ends before or after one of them.
+type world struct {
+	mu    sync.Mutex
+	steps int
+	at    int  // the step at which it ends; 0: never
+	after bool // the step has its effect, and nobody learns of it
+	ended bool
+}
+
+// step is one thing that the machine does to the world.
+func (w *world) step(do func() error) error {
+	w.mu.Lock()
+	if w.ended {
+		w.mu.Unlock()
+		return errCrashed
+	}
+	w.steps++
+	now := w.steps == w.at
+	w.ended = now
+	w.mu.Unlock()
+	if now && !w.after {
+		return errCrashed
+	}
+	err := do()
+	if now {
+		return errCrashed
+	}
+	return err
+}
+
+type crashingStore struct {
+	vault.Store
+	world *world
+}
+
+func (s *crashingStore) Update(ctx context.Context, principal string, f func(vault.Tx) error) error {
+	return s.world.step(func() error { return s.Store.Update(ctx, principal, f) })
+}
+
+func (s *crashingStore) Rows(ctx context.Context, principal string, q vault.Query) (rows []*vault.Row, now time.Time, err error) {
+	err = s.world.step(func() error {
+		rows, now, err = s.Store.Rows(ctx, principal, q)
+		return err
+	})
+	return rows, now, err
+}
+
+type crashingEndpoint struct {
+	vault.Endpoint
+	world *world
+}
+
+func (e *crashingEndpoint) Refresh(ctx context.Context, r vault.RefreshRequest) (tokens vault.Tokens, err error) {
+	err = e.world.step(func() error {
+		tokens, err = e.Endpoint.Refresh(ctx, r)
+		return err
+	})
+	return tokens, err
+}
+
+// testCrash ends a machine at every step of a renewal, before and after it, and
+// lets another one go on.
+func testCrash(t *testing.T, store Store) {
+	t.Parallel()
+	policies := map[string]struct {
+		rotates, forgives bool
+		renewal           vault.Renewal
+	}{
+		"rotates":         {true, false, vault.Renewal{}},
+		"grace":           {true, true, vault.Renewal{Grace: vault.GraceUntilUse}},
+		"grace, an hour":  {true, true, vault.Renewal{Grace: time.Hour}},
+		"does not rotate": {false, false, vault.Renewal{Rotation: vault.RotationNever}},
+	}
+	for name, policy := range policies {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lost := 0
+			steps := 0
+			for at := 1; at == 1 || at <= steps; at++ {
+				for _, after := range []bool{false, true} {
+					point := fmt.Sprintf("step %d, after it: %v", at, after)
+					d := newDesk(t, store)
+					d.provider.Rotates, d.provider.Forgives = policy.rotates, policy.forgives
+					first := d.machine(nil)
+					if err := first.SetClient(t.Context(), "", vault.Client{Issuer: "https://as.example", ID: "id"}); err != nil {
+						t.Fatal(err)
+					}
+					d.save(first, func(n *vault.NewGrant) {
+						n.Terms.Renewal = policy.renewal
+						n.Terms.Client.Issuer = "https://as.example"
+					})
+					d.clock.Advance(expired)
+
+					w := &world{at: at, after: after}
+					dying := d.machineOn(&crashingStore{d.open(), w}, func(o *vault.Options) {
+						o.Endpoint = &crashingEndpoint{d.provider, w}
+						o.CommitFor = time.Millisecond
+					})
+					_, err := dying.Token(t.Context(), adaLovelace, server, "", "test")
+					if err == nil && !w.ended {
+						t.Fatalf("%s: nothing crashed", point)
+					}
+					if err := dying.Close(); err != nil {
+						t.Fatal(err)
+					}
+					if steps == 0 || at == 1 { // how many there are, from a run that does not end
+						steps = countSteps(t, store)
+					}
+					sent := d.provider.Requests()
+					stored := read(t, d.open(), adaLovelace.Key(), vault.Query{Kind: vault.KindGrant})[0]
+
+					d.clock.Advance(time.Minute) // the lease of the dead
+					var last error
+					var token vault.Token
+					survivors := []*vault.Vault{d.machine(nil), d.machine(nil)}
+					for i := range 10 {
+						token, last = survivors[i%2].Token(t.Context(), adaLovelace, server, "", "test")
+						if last == nil || errors.Is(last, vault.ErrReconnect) {
+							break
+						}
+						d.clock.Advance(time.Minute)
+					}
+					n := d.provider.Requests()
+					if n > 2 {
+						t.Errorf("%s: %d requests", point, n)
+					}
+					switch {
+					case last == nil:
+						if !d.provider.Takes(token.Reveal()) {
+							t.Errorf("%s: the provider does not take %q", point, token.Reveal())
+						}
+						// The refresh token that is stored is the provider's.
+						d.clock.Advance(expired)
+						if _, err := survivors[0].Token(t.Context(), adaLovelace, server, "", "test"); err != nil {
+							t.Errorf("%s: the next renewal: %v", point, err)
+						}
+					case policy.forgives || !policy.rotates:
+						t.Errorf("%s: the grant is lost, though the provider forgives: %v", point, last)
+					default:
+						lost++
+						if e, ok := errors.AsType[*vault.ReconnectError](last); !ok || e.Reason != vault.ReasonLostReply {
+							t.Errorf("%s: %v", point, last)
+						}
+						if n != sent {
+							t.Errorf("%s: the old refresh token was used again", point)
+						}
+						if sent == 0 && stored.Version < 3 { // consent, lease, and no intent
+							t.Errorf("%s: the grant was given up, and its refresh token was never used", point)
+						}
+						for range 20 {
+							_, err := survivors[0].Token(t.Context(), adaLovelace, server, "", "test")
+							if !errors.Is(err, vault.ErrReconnect) {
+								t.Errorf("%s: then %v", point, err)
+							}
+							d.clock.Advance(time.Hour)
+						}
+						if again := d.provider.Requests(); again != n {
+							t.Errorf("%s: %d requests more", point, again-n)
+						}
+					}
+				}
+			}
+			if steps < 6 {
+				t.Errorf("a renewal has %d steps: the test does not see them all", steps)
+			}
+			if policy.rotates && !policy.forgives && (lost == 0 || lost > 4) {
+				t.Errorf("%d crashes lost the grant: want those between the intent and the end, and no other", lost)
+			}
+		})
+	}
+}
+
+// countSteps counts the steps of a renewal in which nothing crashes.
+func countSteps(t *testing.T, store Store) int {
+	t.Helper()
+	d := newDesk(t, store)
+	w := &world{}
+	v := d.machineOn(&crashingStore{d.open(), w}, func(o *vault.Options) { o.Endpoint = &crashingEndpoint{d.provider, w} })
+	if err := v.SetClient(t.Context(), "", vault.Client{Issuer: "https://as.example", ID: "id"}); err != nil {
+		t.Fatal(err)
+	}
+	d.save(v, func(n *vault.NewGrant) { n.Terms.Client.Issuer = "https://as.example" })
+	d.clock.Advance(expired)
+	before := w.steps
+	d.token(v)
+	return w.steps - before
+}
