@@ -23,7 +23,8 @@ var edges = map[string][]string{
 	"store":           {"inbox", "form", "link", "internal/sqlitefile"},
 	"notify":          {"inbox"},
 	"vault":           {"internal/seal"},
-	"host":            {"inbox", "form", "link", "vault", "internal/seal", "internal/wiretap", "internal/plain"},
+	"policy":          {"inbox"},
+	"host":            {"inbox", "form", "link", "policy", "vault", "internal/seal", "internal/wiretap", "internal/plain"},
 	"web":             {},
 	"serve":           {"inbox", "host", "policy", "audit", "web", "form", "link", "lint", "internal/plain"},
 	"internal":        {"internal/plain"},
@@ -32,6 +33,8 @@ var edges = map[string][]string{
 	"interop":         nil,
 	"internal/travel": {"elicit"},
 	"serve/oidc":      {"serve", "host", "inbox", "internal/plain"}, // the one place that knows an identity provider
+
+	"policy/rules": {"policy", "inbox", "link", "internal/plain"}, // the one place that knows YAML and CEL
 
 	"internal/tokenendpoint": {"vault", "internal/egress"},
 
@@ -148,6 +151,28 @@ func TestServersReachNoDriver(t *testing.T) {
 	}
 	if seen == 0 {
 		t.Fatal("no package for servers was found")
+	}
+}
+
+// A product that embeds the host brings its own policy, sign-in and metrics: what
+// the host is built from needs none of their libraries.
+func TestHostIsLight(t *testing.T) {
+	t.Parallel()
+	heavy := []string{"cel.dev", "go.yaml.in", "gopkg.in", "github.com/coreos/go-oidc", "github.com/prometheus", "github.com/alexedwards/scs"}
+	seen := 0
+	for _, p := range list(t) {
+		if self, ok := strings.CutPrefix(p.ImportPath, module+"/"); !ok || self != "host" && self != "policy" && self != "inbox" {
+			continue
+		}
+		seen++
+		for _, dep := range p.Deps {
+			if slices.ContainsFunc(heavy, func(h string) bool { return within(dep, h) }) {
+				t.Errorf("%s reaches %s", p.ImportPath, dep)
+			}
+		}
+	}
+	if seen != 3 {
+		t.Fatalf("%d of 3 packages were found", seen)
 	}
 }
 

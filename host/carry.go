@@ -9,6 +9,7 @@ import (
 
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/wiretap"
+	"github.com/parley-mcp/parley/policy"
 )
 
 // Why the work on a call is cut short.
@@ -285,6 +286,17 @@ func (c *carriage) run() (again bool) {
 			c.block(inbox.ReasonServerChanged, "")
 			return false
 		}
+	}
+	phase := policy.Compose
+	if c.paused() {
+		phase = policy.Resume
+	}
+	switch c.permitted(c.ctx, conn, phase) {
+	case notNow:
+		return false
+	case noAnswer:
+		c.giveBack()
+		return false
 	}
 	responses, err := c.host.inbox.Answers(c.ctx, c.claim)
 	if err != nil && c.ctx.Err() != nil {

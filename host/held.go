@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/wiretap"
+	"github.com/parley-mcp/parley/policy"
 )
 
 // elicit handles elicitation/create of a legacy server: the question is held
@@ -102,6 +103,11 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 	} else if over != nil {
 		return nil, c.refuse(ctx, q, "", over)
 	}
+	if show, word := c.showsAll(ctx, []inbox.NewQuestion{{Params: q.Params}}); !show && word == "" {
+		return nil, c.refuse(ctx, q, "", context.Cause(ctx))
+	} else if !show {
+		return nil, refuseWith(refuseShow, word)
+	}
 	held, err := c.host.inbox.Hold(ctx, c.claim, inbox.NewQuestion{Params: q.Params, ExpiresAt: elicitationExpiry(q.Params)})
 	if err != nil {
 		return nil, c.refuse(ctx, q, "", err)
@@ -115,6 +121,15 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, c.refuse(ctx, q, held.ID, err)
+		}
+		switch c.permitted(ctx, c.conn, policy.Deliver) {
+		case notNow:
+			// The inbox has ended the call, or left it uncertain; the answer stays here.
+			c.ending.Store(true)
+			c.overAfter(q)
+			return nil, refuse(refuseDenied)
+		case noAnswer:
+			return nil, c.refuse(ctx, q, held.ID, ctx.Err())
 		}
 		answer, err := c.deliver(ctx, held.ID)
 		if errors.Is(err, inbox.ErrOpen) {

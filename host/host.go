@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/policy"
 )
 
 // Errors of a host. Test with errors.Is.
@@ -45,6 +46,9 @@ type Options struct {
 	Poll           time.Duration // how often Run looks without a hint; default 5 s
 	Concurrency    int           // calls in flight at once; default 256
 
+	// Policy says what may leave, and what may be shown. Default: [policy.Default].
+	Policy policy.Policy
+
 	Log *slog.Logger // default: nowhere. Never holds arguments, answers or addresses
 }
 
@@ -58,6 +62,7 @@ type Host struct {
 	order   []string
 	options Options
 	http    http.RoundTripper
+	policy  policy.Policy
 	log     *slog.Logger
 
 	stopping chan struct{} // closed by Close
@@ -109,6 +114,9 @@ func New(in *inbox.Inbox, servers []*Server, options *Options) (*Host, error) {
 	}
 	if h.log = o.Log; h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
+	}
+	if h.policy = o.Policy; h.policy == nil {
+		h.policy = policy.Default()
 	}
 	if h.http = o.Transport; h.http == nil {
 		t, ok := http.DefaultTransport.(*http.Transport)
@@ -272,11 +280,14 @@ type NewCall struct {
 	Name         string          // the tool's or prompt's name, or the resource's URI
 	Arguments    json.RawMessage // a JSON object or empty
 	Key          string          // the same key with the same call makes one call
+	// Groups are the person's, as their sign-in has just verified them; nil: not known
+	// now. They are remembered for when the call goes on.
+	Groups []string
 }
 
 // Start composes a call for a person: it finds the server and the tool,
 // records where they are and what they look like, and leaves the call ready to
-// be sent by [Host.Run] or [Host.Step].
+// be sent by [Host.Run] or [Host.Step]; or, as the policy says, approving or denied.
 func (h *Host) Start(ctx context.Context, p inbox.Principal, n NewCall) (*inbox.Call, error) {
 	if n.Method == "" {
 		n.Method = "tools/call"
@@ -312,11 +323,50 @@ func (h *Host) Start(ctx context.Context, p inbox.Principal, n NewCall) (*inbox.
 			return nil, fmt.Errorf("%w: %q has no %q", ErrNoTool, n.Server, tidy(n.Name))
 		}
 	}
-	return h.inbox.Compose(ctx, p, inbox.NewCall{
+	if n.Actor == "" {
+		n.Actor = inbox.Person
+	}
+	d, tool, err := h.judge(ctx, p, c, &n)
+	if err != nil {
+		return nil, err
+	}
+	call := inbox.NewCall{
 		Conversation: n.Conversation, Actor: n.Actor, Origin: n.Origin,
 		Server: n.Server, Endpoint: c.server.Endpoint(), Fingerprint: c.fingerprint(n.Method, n.Name), Era: c.era,
 		Method: n.Method, Name: n.Name, Arguments: n.Arguments, Key: n.Key,
-	})
+	}
+	switch d.Effect {
+	case policy.Ask:
+		call.Ask = ask(d, c.server, tool)
+	case policy.Deny:
+		call.Deny = &inbox.Denial{Rule: d.Rule, Reason: d.Reason}
+	}
+	return h.inbox.Compose(ctx, p, call)
+}
+
+// judge asks the policy about a new call.
+func (h *Host) judge(ctx context.Context, p inbox.Principal, c *connection, n *NewCall) (policy.Decision, *Tool, error) {
+	groups := n.Groups
+	var err error
+	if groups == nil {
+		groups, err = h.inbox.Groups(ctx, p)
+	} else {
+		err = h.inbox.RememberGroups(ctx, p, groups)
+	}
+	if err != nil {
+		return policy.Decision{}, nil, err
+	}
+	in := &policy.Input{
+		Phase: policy.Compose, Actor: n.Actor, Principal: p, Groups: groups, Conversation: n.Conversation,
+		Server: c.server.ID, Trusted: c.server.Trusted, Method: n.Method, Name: n.Name, Arguments: n.Arguments,
+	}
+	var tool *Tool
+	if n.Method == policy.ToolsCall {
+		tool = c.tool(n.Name)
+		in.Annotations = annotations(tool)
+	}
+	d, err := h.decide(ctx, in)
+	return d, tool, err
 }
 
 // Status is what is known of a server, for people.

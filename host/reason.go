@@ -10,20 +10,21 @@ import (
 // Reasons that the host gives calls, beside those of package inbox. They are
 // stable codes; [Explain] has a sentence for each.
 const (
-	ReasonServerError    = "server_error"    // a JSON-RPC error
-	ReasonToolError      = "tool_error"      // a result that says error
-	ReasonLapsed         = "lapsed"          // the server does not accept its request state any more
-	ReasonProbablyLapsed = "probably_lapsed" // it refused the request that carried request state
-	ReasonForeignRequest = "foreign_request" // it asked for sampling, roots or something unknown
-	ReasonBadQuestion    = "bad_question"    // it asked in a way that cannot be shown
-	ReasonBadResult      = "bad_result"      // its result is none of the protocol
-	ReasonUnknownResult  = "unknown_result"  // a resultType that was not declared
-	ReasonAskedInVain    = "asked_in_vain"   // questions in a result that cannot hold any
-	ReasonNoReply        = "no_reply"        // the connection ended, or broke, before a reply
-	ReasonTimeout        = "timeout"         // no sign of progress for the send time-out
-	ReasonOutcomeUnknown = "outcome_unknown" // the server says that it does not know
-	ReasonInProgress     = "in_progress"     // the server says that an earlier send still runs
-	ReasonDeclined       = "declined"        // the person did not go to a page that is needed
+	ReasonServerError    = "server_error"      // a JSON-RPC error
+	ReasonToolError      = "tool_error"        // a result that says error
+	ReasonLapsed         = "lapsed"            // the server does not accept its request state any more
+	ReasonProbablyLapsed = "probably_lapsed"   // it refused the request that carried request state
+	ReasonForeignRequest = "foreign_request"   // it asked for sampling, roots or something unknown
+	ReasonBadQuestion    = "bad_question"      // it asked in a way that cannot be shown
+	ReasonBadResult      = "bad_result"        // its result is none of the protocol
+	ReasonUnknownResult  = "unknown_result"    // a resultType that was not declared
+	ReasonAskedInVain    = "asked_in_vain"     // questions in a result that cannot hold any
+	ReasonNoReply        = "no_reply"          // the connection ended, or broke, before a reply
+	ReasonTimeout        = "timeout"           // no sign of progress for the send time-out
+	ReasonOutcomeUnknown = "outcome_unknown"   // the server says that it does not know
+	ReasonInProgress     = "in_progress"       // the server says that an earlier send still runs
+	ReasonDeclined       = "declined"          // the person did not go to a page that is needed
+	ReasonRefused        = "refused_by_policy" // the policy does not let the question be shown
 	// ReasonLapsedUncertain is ReasonLapsed after a send of the same round that ended uncertain.
 	ReasonLapsedUncertain = "lapsed_uncertain"
 )
@@ -46,6 +47,7 @@ var explanations = map[string]string{
 	ReasonOutcomeUnknown:  "%s was interrupted and does not know whether the work was done.",
 	ReasonInProgress:      "%s is still busy with this call from an earlier attempt.",
 	ReasonDeclined:        "You did not go to a page that %s needs, so the call has ended. Nothing more was sent.",
+	ReasonRefused:         "%s asked something that the rules of this host do not let through: {}",
 	ReasonLapsedUncertain: "%s no longer accepts this paused work. It was sent before without a reply, so it may have happened.",
 
 	inbox.ReasonKeepsAsking:      "%s asked again what you had refused twice; the call has ended.",

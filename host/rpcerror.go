@@ -23,6 +23,8 @@ const (
 	refuseClosed     refusal = "closed"
 	refuseStopped    refusal = "stopped"
 	refuseLeaving    refusal = "leaving"
+	refuseDenied     refusal = "denied"
+	refuseShow       refusal = "refused_by_policy"
 )
 
 // refusals has a code, data.reason (empty: none) and a sentence for each; {} in
@@ -44,6 +46,9 @@ var refusals = map[refusal]struct {
 	refuseClosed:    {codeServerError, "withdrawn", "the question is closed"},
 	refuseStopped:   {codeServerError, "stopped", "the person stopped the call"},
 	refuseLeaving:   {codeServerError, "host_stopped", "this machine is going away"},
+
+	refuseDenied: {codeServerError, "denied", "the rules of this host do not allow an answer"},
+	refuseShow:   {codeServerError, ReasonRefused, "the rules of this host do not allow the question: {}"},
 
 	// Limits, of the inbox and of the server's entry.
 	refusal(inbox.ReasonKeepsAsking):      {codeServerError, inbox.ReasonKeepsAsking, overLimit},

@@ -126,6 +126,13 @@ func (c *carriage) replied(conn *connection, reply wiretap.Reply) sent {
 			v = verdict{judgement: outcomeFailed, reason: over.Reason}
 			break
 		}
+		if show, word := c.showsAll(c.ctx, v.questions); !show {
+			if word == "" { // the work is cut short, and nobody allowed it
+				word = "they could not be asked"
+			}
+			v = verdict{judgement: outcomeFailed, reason: ReasonRefused, word: word}
+			break
+		}
 		c.park(conn, v)
 		return sentStop
 	case outcomeLater:

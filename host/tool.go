@@ -27,6 +27,9 @@ type Tool struct {
 	Description string
 	InputSchema json.RawMessage // fields in the server's order
 
+	// Annotations are what the tool says about itself, as the server listed it.
+	Annotations json.RawMessage
+
 	// Hints count only for a trusted server; for others they are false.
 	ReadOnly   bool
 	Idempotent bool
@@ -71,11 +74,7 @@ func toolsOfPage(result json.RawMessage, trusted bool) ([]*Tool, error) {
 			Title       string          `json:"title"`
 			Description string          `json:"description"`
 			InputSchema json.RawMessage `json:"inputSchema"`
-			Annotations struct {
-				Title          string `json:"title"`
-				ReadOnlyHint   bool   `json:"readOnlyHint"`
-				IdempotentHint bool   `json:"idempotentHint"`
-			} `json:"annotations"`
+			Annotations json.RawMessage `json:"annotations"`
 		} `json:"tools"`
 	}
 	if err := json.Unmarshal(result, &page); err != nil {
@@ -86,12 +85,20 @@ func toolsOfPage(result json.RawMessage, trusted bool) ([]*Tool, error) {
 		if t.Name == "" {
 			continue
 		}
-		tool := &Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema}
+		tool := &Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema, Annotations: t.Annotations}
+		var hints struct {
+			Title          string `json:"title"`
+			ReadOnlyHint   bool   `json:"readOnlyHint"`
+			IdempotentHint bool   `json:"idempotentHint"`
+		}
+		if len(t.Annotations) > 0 && json.Unmarshal(t.Annotations, &hints) != nil {
+			return nil, errors.New("the list of tools cannot be read")
+		}
 		if tool.Title == "" {
-			tool.Title = t.Annotations.Title
+			tool.Title = hints.Title
 		}
 		if trusted {
-			tool.ReadOnly, tool.Idempotent = t.Annotations.ReadOnlyHint, t.Annotations.IdempotentHint
+			tool.ReadOnly, tool.Idempotent = hints.ReadOnlyHint, hints.IdempotentHint
 		}
 		tool.Fingerprint = fingerprint("tools/call", t.Name, t.InputSchema)
 		tools = append(tools, tool)

@@ -117,7 +117,7 @@ func (s *Server) compose(w http.ResponseWriter, r *asker) error {
 	// of any kind is no reason to refuse what the server may take.
 	c, err := s.host.Start(r.Context(), r.principal, host.NewCall{
 		Conversation: in.Conversation, Actor: inbox.Person, Origin: inbox.Origin{Client: "parley", Surface: "chat"},
-		Server: in.Server, Name: in.Tool, Arguments: in.Arguments, Key: r.Header.Get("Idempotency-Key"),
+		Server: in.Server, Name: in.Tool, Arguments: in.Arguments, Key: r.Header.Get("Idempotency-Key"), Groups: r.Groups,
 	})
 	if err != nil {
 		return err

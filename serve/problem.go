@@ -64,6 +64,7 @@ var problems = []problem{
 	{inbox.ErrInvalid, http.StatusBadRequest, "bad_request", "The request cannot be read."},
 	{host.ErrClosed, http.StatusServiceUnavailable, "stopping", "This host is about to stop."},
 	{host.ErrSignIn, http.StatusBadGateway, "sign_in", "The server wants a sign-in."},
+	{host.ErrPolicy, http.StatusServiceUnavailable, "policy_unavailable", "The rules of this host could not be asked."},
 	{host.ErrInvalid, http.StatusBadRequest, "bad_request", "The request cannot be read."},
 	{inbox.ErrStoreFull, http.StatusInsufficientStorage, "storage_full", "This host has no room left to store anything."},
 	{inbox.ErrOpen, http.StatusConflict, "question_open", "The question has no answer."},
