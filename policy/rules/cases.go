@@ -25,7 +25,6 @@ type Result struct {
 	OK      bool
 	Got     string // the decision
 	By      string // the name of the rule that decided
-	ByLine  int    // 0 for the default
 	Reason  string
 	Explain Explanation
 }
@@ -50,7 +49,6 @@ func (r *Rules) Test(ctx context.Context) []Result {
 			d := res.Explain.Decision
 			res.Got, res.By, res.Reason = string(d.Effect), d.Rule, d.Reason
 		}
-		res.ByLine = res.Explain.Line
 		res.OK = res.Got == c.Want && (c.Rule == "" || c.Rule == res.By)
 		results = append(results, res)
 	}

@@ -69,8 +69,8 @@
 //
 // A file has at most 256 KiB, 500 rules of each kind and 200 items in a list; a
 // pattern 256 bytes; an expression 4096 characters and two comprehensions within
-// each other. Evaluation stops after 20,000 of CEL's units of cost for one
-// expression and 100,000 for one decision. YAML is read without aliases, tags and
+// each other. Evaluation stops after 50,000 of CEL's units of cost for one
+// expression and 200,000 for one decision. YAML is read without aliases, tags and
 // second documents, and a key that is unknown or there twice is an error.
 //
 // # Cases and reloading

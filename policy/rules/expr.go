@@ -101,7 +101,7 @@ func compileExpr(env *cel.Env, source string) (*expr, error) {
 		return nil, &exprError{1, 1, firstLine(issues.Err().Error())}
 	}
 	if t := checked.OutputType(); !t.IsExactType(types.BoolType) && !t.IsExactType(types.DynType) {
-		return nil, &exprError{1, 1, fmt.Sprintf("the expression is a %s, and has to be true or false", t)}
+		return nil, &exprError{1, 1, fmt.Sprintf("the expression is of type %s, and has to be true or false", t)}
 	}
 	x := &expr{}
 	var bad error

@@ -194,6 +194,9 @@ func (r *reader) json(b []byte, n *yaml.Node) []byte {
 	}
 	switch n.Tag {
 	case "!!str":
+		if n.Style == 0 && jsonNumber.MatchString(n.Value) { // 1e400 is a text to YAML, since no double holds it
+			return append(b, n.Value...)
+		}
 		return appendText(b, n.Value)
 	case "!!null":
 		return append(b, "null"...)
@@ -235,7 +238,7 @@ func jsonNode(v any) *yaml.Node {
 	case bool:
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(v)}
 	case string:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: v}
 	}
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
 }
