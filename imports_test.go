@@ -20,7 +20,7 @@ var edges = map[string][]string{
 	"lint":            {"form", "link", "internal/plain"},
 	"elicit":          {"form", "link", "lint", "internal/seal", "internal/plain"},
 	"inbox":           {"form", "link", "internal/seal", "internal/plain"},
-	"store":           {"inbox", "form", "link", "internal/sqlitefile"},
+	"store":           {"inbox", "form", "link", "internal/sqlitefile", "internal/pgschema"},
 	"notify":          {"inbox"},
 	"vault":           {"internal/seal"},
 	"policy":          {"inbox"},

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -49,18 +50,13 @@ func Open(ctx context.Context, dsn string, options Options) (*pgxpool.Pool, stri
 	if err != nil {
 		return nil, "", err
 	}
-	steps, err := readMigrations(options.Migrations)
-	if err != nil {
-		return nil, "", err
-	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, "", err
 	}
 	conn, err := pool.Acquire(ctx)
 	if err == nil {
-		m := migrator{conn: conn.Conn(), schema: schema, name: options.Table, steps: steps}
-		err = m.migrate(ctx)
+		_, _, err = migrate(ctx, conn.Conn(), schema, options)
 		conn.Release()
 	}
 	if err != nil {
@@ -68,6 +64,21 @@ func Open(ctx context.Context, dsn string, options Options) (*pgxpool.Pool, stri
 		return nil, "", err
 	}
 	return pool, schema, nil
+}
+
+// Migrate is Open without a pool. It returns the versions of the tables that it
+// found and left; 0 is none.
+func Migrate(ctx context.Context, dsn string, options Options) (from, to int, err error) {
+	config, schema, err := configure(dsn, options)
+	if err != nil {
+		return 0, 0, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	return migrate(ctx, conn, schema, options)
 }
 
 // errSource stands for all errors of the connection string: those of its
@@ -96,7 +107,7 @@ func configure(dsn string, options Options) (*pgxpool.Config, string, error) {
 	delete(params, "search_path")
 	switch {
 	case options.Schema != "":
-		if len(options.Schema) > 63 || strings.ContainsRune(options.Schema, 0) {
+		if len(options.Schema) > 63 || !utf8.ValidString(options.Schema) || strings.ContainsRune(options.Schema, 0) {
 			return nil, "", errors.New("the schema's name is longer than 63 bytes or no text")
 		}
 		return config, options.Schema, nil
@@ -116,47 +127,59 @@ type migrator struct {
 
 func (m *migrator) table() string { return pgx.Identifier{m.schema, m.name}.Sanitize() }
 
-func (m *migrator) migrate(ctx context.Context) error {
+func migrate(ctx context.Context, conn *pgx.Conn, schema string, options Options) (from, to int, err error) {
+	steps, err := readMigrations(options.Migrations)
+	if err != nil {
+		return 0, 0, err
+	}
+	m := &migrator{conn: conn, schema: schema, name: options.Table, steps: steps}
+	return m.migrate(ctx)
+}
+
+func (m *migrator) migrate(ctx context.Context) (from, to int, err error) {
 	var server int
 	var encoding string
-	err := m.conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding')`).Scan(&server, &encoding)
+	err = m.conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding')`).Scan(&server, &encoding)
 	switch {
 	case err != nil:
-		return err
+		return 0, 0, err
 	case server < oldestServer:
-		return fmt.Errorf("the server is PostgreSQL %d; version %d or later is needed", server/10000, oldestServer/10000)
+		return 0, 0, fmt.Errorf("the server is PostgreSQL %d; version %d or later is needed", server/10000, oldestServer/10000)
 	case encoding != "UTF8":
-		return fmt.Errorf("the database's encoding is %s; UTF8 is needed", encoding)
+		return 0, 0, fmt.Errorf("the database's encoding is %s; UTF8 is needed", encoding)
 	}
 	// First without a lock and without rights to change anything.
-	from, err := m.version(ctx)
+	from, err = m.version(ctx)
 	if err != nil || from >= len(m.steps) {
-		return err
+		return from, from, err
 	}
 	tx, err := m.conn.Begin(ctx)
 	if err != nil {
-		return err
+		return from, from, err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after the commit
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('parley ' || $1 || ' ' || $2, 0))`, m.name, m.schema); err != nil {
-		return err
+		return from, from, err
 	}
 	if from, err = m.version(ctx); err != nil || from >= len(m.steps) { // another may have done it meanwhile
-		return err
+		return from, from, err
 	}
 	if err := m.prepare(ctx, tx); err != nil {
-		return err
+		return from, from, err
 	}
 	for i := from; i < len(m.steps); i++ {
 		// Without arguments several statements may stand in one text.
 		if _, err := tx.Exec(ctx, m.steps[i].text); err != nil {
-			return fmt.Errorf("migration %d: %w", i+1, err)
+			return from, from, fmt.Errorf("migration %d: %w", i+1, err)
 		}
 		if _, err := tx.Exec(ctx, `INSERT INTO `+m.table()+` (version, oldest) VALUES ($1, $2)`, i+1, m.steps[i].oldest); err != nil {
-			return err
+			return from, from, err
 		}
 	}
-	return tx.Commit(ctx)
+	if err := tx.Commit(ctx); err != nil {
+		return from, from, err
+	}
+	return from, len(m.steps), nil
 }
 
 // prepare makes what the migrations need, under the lock.

@@ -154,9 +154,11 @@ func TestRights(t *testing.T) {
 	}
 }
 
-func isDenied(err error) bool {
+func isDenied(err error) bool { return isCode(err, "42501") }
+
+func isCode(err error, code string) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == "42501"
+	return errors.As(err, &e) && e.Code == code
 }
 
 // TestSchema: the option, the connection string, and names that want quotes.

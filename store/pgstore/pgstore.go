@@ -20,8 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +27,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/pgschema"
 )
 
 // ErrStoreClosed is the answer of a store that was closed.
@@ -48,11 +47,6 @@ type Options struct {
 	Now func() time.Time
 }
 
-const (
-	defaultSchema      = "parley"
-	defaultConnections = 10
-)
-
 // Store is one handle on a database. It is safe for concurrent use.
 type Store struct {
 	pool   *pgxpool.Pool
@@ -67,7 +61,7 @@ type Store struct {
 }
 
 // tables are the names as statements write them.
-type tables struct{ schema, principals, calls, questions, approvals, keys, events string }
+type tables struct{ principals, calls, questions, approvals, keys, events string }
 
 // Open connects to the database and brings its tables up to date, as [Migrate]
 // does, if they are older than this program. dsn is a URL
@@ -75,33 +69,13 @@ type tables struct{ schema, principals, calls, questions, approvals, keys, event
 // parameters of libpq and the variables PG*; no error repeats it. ctx bounds
 // the opening, not the life of the store.
 func Open(ctx context.Context, dsn string, options *Options) (*Store, error) {
-	s, err := open(ctx, dsn, options)
+	pool, schema, err := pgschema.Open(ctx, dsn, options.schema())
 	if err != nil {
 		return nil, fmt.Errorf("pgstore: %w", err)
 	}
-	return s, nil
-}
-
-func open(ctx context.Context, dsn string, options *Options) (*Store, error) {
-	config, schema, err := configure(dsn, options)
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{schema: schema, tables: name(schema), turns: newTurns(), done: make(chan struct{}), ended: make(chan struct{})}
+	s := &Store{pool: pool, schema: schema, tables: name(schema), turns: newTurns(), done: make(chan struct{}), ended: make(chan struct{})}
 	if options != nil {
 		s.now = options.Now
-	}
-	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
-		return nil, err
-	}
-	conn, err := s.pool.Acquire(ctx)
-	if err == nil {
-		_, _, err = migrate(ctx, conn.Conn(), schema)
-		conn.Release()
-	}
-	if err != nil {
-		s.pool.Close()
-		return nil, err
 	}
 	return s, nil
 }
@@ -112,52 +86,9 @@ func (s *Store) Schema() string { return s.schema }
 func name(schema string) tables {
 	in := func(table string) string { return pgx.Identifier{schema, table}.Sanitize() }
 	return tables{
-		schema: in("inbox_schema"), principals: in("inbox_principals"), calls: in("inbox_calls"),
+		principals: in("inbox_principals"), calls: in("inbox_calls"),
 		questions: in("inbox_questions"), approvals: in("inbox_approvals"), keys: in("inbox_keys"), events: in("inbox_events"),
 	}
-}
-
-// errSource stands for all errors of the connection string: those of its
-// parser may repeat a part of it, and it holds a password.
-var errSource = errors.New("the connection string cannot be read: write it as postgres://USER:PASSWORD@HOST:PORT/DATABASE")
-
-var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
-
-// configure reads the connection string.
-func configure(dsn string, options *Options) (*pgxpool.Config, string, error) {
-	var o Options
-	if options != nil {
-		o = *options
-	}
-	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		return nil, "", errSource
-	}
-	if o.Connections > 0 {
-		config.MaxConns = int32(min(o.Connections, 1000))
-	} else if !strings.Contains(dsn, "pool_max_conns") {
-		config.MaxConns = defaultConnections
-	}
-	config.MinConns = min(config.MinConns, config.MaxConns)
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = 10 * time.Second
-	}
-	// The schema is named by each statement: poolers do not take a search_path.
-	params := config.ConnConfig.RuntimeParams
-	path, given := params["search_path"]
-	delete(params, "search_path")
-	switch {
-	case o.Schema != "":
-		if len(o.Schema) > 63 || !storable(o.Schema) {
-			return nil, "", errors.New("the schema's name is longer than 63 bytes or no text")
-		}
-		return config, o.Schema, nil
-	case !given:
-		return config, defaultSchema, nil
-	case !plainName.MatchString(path):
-		return nil, "", errors.New("search_path has to name one schema, without quotes")
-	}
-	return config, strings.ToLower(path), nil // as PostgreSQL reads a name without quotes
 }
 
 // Close waits for the transactions that run and closes the handle.

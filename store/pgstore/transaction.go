@@ -115,10 +115,17 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	var server *pgconn.PgError
 	var connect *pgconn.ConnectError
 	if unknown := (*unknownError)(nil); !errors.As(err, &unknown) && (errors.As(err, &server) || errors.As(err, &connect)) {
+		if server != nil && server.Code == diskFull {
+			return fmt.Errorf("pgstore: %w: %w", inbox.ErrStoreFull, err)
+		}
 		return fmt.Errorf("pgstore: %w", err)
 	}
 	return err
 }
+
+// diskFull is PostgreSQL's code for no room on its disk, or in a quota of it.
+// The others of its class (memory, connections) pass by themselves.
+const diskFull = "53100"
 
 // transaction runs f once. lost says that the connection was lost before the commit.
 func (s *Store) transaction(ctx context.Context, write bool, principal string, f func(inbox.Tx) error) (lost bool, err error) {
