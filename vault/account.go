@@ -82,7 +82,7 @@ func (v *Vault) Decide(ctx context.Context, p Principal, decision Secret, choice
 			return Grant{}, err
 		}
 	default:
-		return Grant{}, fmt.Errorf("%w: a choice %.20q", ErrInvalid, string(choice))
+		return Grant{}, fmt.Errorf("%w: there is no such choice", ErrInvalid)
 	}
 	id := flowID(decision)
 	if err := v.audit(ctx, Event{Action: ActionDecide, Principal: p, Kind: KindFlow, ID: id, Label: label, Purpose: string(choice)}); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -299,11 +300,17 @@ func classify(err error) *EndpointError {
 	if !ok {
 		return &EndpointError{Class: Lost, Err: fmt.Errorf("an error without a class (%T)", err)}
 	}
-	switch failed.Class {
+	// Its cause is not kept: endpoints' clients like to quote what they sent.
+	clean := EndpointError{Class: failed.Class, Status: failed.Status, Code: failed.Code, RetryAfter: failed.RetryAfter}
+	switch clean.Class {
 	case InvalidGrant, Refused, Unavailable, NotSent, Lost:
-		return failed
+	default:
+		clean.Class = Lost
 	}
-	return &EndpointError{Class: Lost, Status: failed.Status}
+	if len(clean.Code) > 64 || strings.Trim(clean.Code, "abcdefghijklmnopqrstuvwxyz_") != "" {
+		clean.Code = ""
+	}
+	return &clean
 }
 
 // giveBack ends a lease under which nothing was sent. If that fails the lease

@@ -116,6 +116,16 @@ func eachSealed(content []byte, f func(name string, sealed []byte) error) error 
 	return nil
 }
 
+// has reports whether the row has a field of this name.
+func has(row *Row, field string) bool {
+	found := false
+	_ = eachSealed(row.Content, func(name string, _ []byte) error { // damage shows when it is opened
+		found = found || name == field
+		return nil
+	})
+	return found
+}
+
 func appendBytes(b, part []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(part))), part...)
 }

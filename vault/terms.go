@@ -97,12 +97,12 @@ func (t Terms) check() error {
 	switch t.Renewal.By {
 	case RenewByRefreshToken, RenewByAccessToken, RenewByClient, RenewNever:
 	default:
-		return fmt.Errorf("%w: a renewal by %.20q", ErrInvalid, string(t.Renewal.By))
+		return fmt.Errorf("%w: the terms name no way to renew that there is", ErrInvalid)
 	}
 	switch t.Renewal.Rotation {
 	case RotationUnknown, RotationNever, RotationAlways:
 	default:
-		return fmt.Errorf("%w: a rotation %.20q", ErrInvalid, string(t.Renewal.Rotation))
+		return fmt.Errorf("%w: the terms name no rotation that there is", ErrInvalid)
 	}
 	if t.Renewal.Lifetime < 0 || t.Renewal.Lifetime > maxLifetime {
 		return fmt.Errorf("%w: a lifetime of %v", ErrInvalid, t.Renewal.Lifetime)

@@ -80,6 +80,9 @@ func (v *Vault) Secret(ctx context.Context, p Principal, provider, label, name, 
 		return Secret{}, err
 	}
 	field := secretPrefix + name
+	if !has(g.row, field) { // and the audit is not told of names that callers make up
+		return Secret{}, fmt.Errorf("%w: no secret of this name", ErrNotFound)
+	}
 	if err := v.auditRead(ctx, g, field, purpose); err != nil {
 		return Secret{}, err
 	}
@@ -87,11 +90,7 @@ func (v *Vault) Secret(ctx context.Context, p Principal, provider, label, name, 
 	if err != nil {
 		return Secret{}, err
 	}
-	text, ok := f[field]
-	if !ok {
-		return Secret{}, fmt.Errorf("%w: no secret of this name", ErrNotFound)
-	}
-	return NewSecret(string(text)), nil
+	return NewSecret(string(f[field])), nil
 }
 
 // find reads one grant outside of a transaction, with the store's time.
