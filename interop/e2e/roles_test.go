@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-mcp/parley/elicit"
 	"github.com/parley-mcp/parley/host/hosttest"
 	"github.com/parley-mcp/parley/internal/travel"
 )
@@ -117,7 +118,12 @@ func playTravel() error {
 		}
 	}
 	dir := os.Getenv(travelDir)
+	guard, err := travelGuarded()
+	if err != nil {
+		return err
+	}
 	desk, err := travel.New(&travel.Options{
+		Kit:     elicit.Options{Replay: guard},
 		LogFile: filepath.Join(dir, "bookings.jsonl"), KeysFile: filepath.Join(dir, "keys.json"),
 		BeforeBook: pause("before"), AfterBook: pause("after"),
 	})
@@ -139,6 +145,7 @@ type desk struct {
 	t       *testing.T
 	dir     string
 	addr    string
+	guard   string // see travelGuard
 	cmd     *exec.Cmd
 	said    *bufio.Reader
 	control io.WriteCloser
@@ -162,7 +169,7 @@ func (d *desk) again(pause string) {
 		d.t.Fatal(err)
 	}
 	d.cmd = exec.Command(command)
-	d.cmd.Env = append(os.Environ(), travelAddr+"="+d.addr, travelDir+"="+d.dir, travelPause+"="+pause)
+	d.cmd.Env = append(os.Environ(), travelAddr+"="+d.addr, travelDir+"="+d.dir, travelPause+"="+pause, travelGuard+"="+d.guard)
 	for name, value := range env {
 		d.cmd.Env = append(d.cmd.Env, name+"="+value)
 	}
