@@ -22,8 +22,8 @@ import (
 // sentinel is a secret that is easy to find again, in any coding.
 const sentinel = "SENTINEL+value/with\"odd?bytes&ü-0123456789"
 
-// token makes a token with this text.
-func token(t *testing.T, text string) vault.Token {
+// accessToken makes a token with this text.
+func accessToken(t *testing.T, text string) vault.Token {
 	t.Helper()
 	v, err := vault.New(vault.NewMemory(nil), vault.NewKeys(), nil)
 	if err != nil {
@@ -33,17 +33,17 @@ func token(t *testing.T, text string) vault.Token {
 	if _, err := v.Save(t.Context(), p, vault.NewGrant{Provider: "p", Access: vault.NewSecret(text)}); err != nil {
 		t.Fatal(err)
 	}
-	token, err := v.Token(t.Context(), p, "p", "", "test")
+	tok, err := v.Token(t.Context(), p, "p", "", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return token
+	return tok
 }
 
 // TestSecretsDoNotPrint puts secrets through everything that writes values out.
 func TestSecretsDoNotPrint(t *testing.T) {
 	t.Parallel()
-	secret, tok := vault.NewSecret(sentinel), token(t, sentinel)
+	secret, tok := vault.NewSecret(sentinel), accessToken(t, sentinel)
 	type holder struct {
 		Public  vault.Secret
 		private vault.Secret
@@ -166,7 +166,7 @@ func TestSecretEqual(t *testing.T) {
 			t.Errorf("%q.IsZero() = %v", test.a, a.IsZero())
 		}
 	}
-	if a := token(t, "a"); !a.Equal(token(t, "a")) || a.Equal(token(t, "b")) {
+	if a := accessToken(t, "a"); !a.Equal(accessToken(t, "a")) || a.Equal(accessToken(t, "b")) {
 		t.Error("Token.Equal is wrong")
 	}
 }
