@@ -11,17 +11,15 @@ import (
 // addressKey is the context key of the netip.Addr that an HTTP request came from.
 type addressKey struct{}
 
-// withAddress returns a copy of the request whose context says where it came
-// from: whoever put another RemoteAddr there, such as a middleware that knows
-// its proxy, has decided.
+// withAddress returns the request with a context that says where it came from:
+// whoever put another RemoteAddr there, such as a middleware that knows its
+// proxy, has decided.
 func withAddress(req *http.Request) *http.Request {
-	ctx := req.Context()
-	if from, err := netip.ParseAddrPort(req.RemoteAddr); err == nil {
-		ctx = context.WithValue(ctx, addressKey{}, from.Addr().Unmap())
+	from, err := netip.ParseAddrPort(req.RemoteAddr)
+	if err != nil {
+		return req
 	}
-	// Cloned, because the SDK changes the request, while a beat makes net/http
-	// read its own.
-	return req.Clone(ctx)
+	return req.WithContext(context.WithValue(req.Context(), addressKey{}, from.Addr().Unmap()))
 }
 
 // callerOf names whose questions are counted together: the principal; of

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,12 +41,14 @@ func argumentsDigest(arguments json.RawMessage) (string, error) {
 
 func digest(parts ...[]byte) string {
 	hash := sha256.New()
+	var length [24]byte
 	for _, part := range parts {
 		// The length before each part keeps ("ab", "c") and ("a", "bc") apart.
-		fmt.Fprintf(hash, "%d:", len(part))
+		hash.Write(append(strconv.AppendInt(length[:0], int64(len(part)), 10), ':'))
 		hash.Write(part)
 	}
-	return hex.EncodeToString(hash.Sum(nil))
+	var sum [sha256.Size]byte
+	return hex.EncodeToString(hash.Sum(sum[:0]))
 }
 
 // canonicalText gives the canonical form of the JSON text: sorted keys, no
@@ -58,93 +58,170 @@ func canonicalText(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("not valid UTF-8")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	dst, err := canonicalValue(nil, decoder, 0)
-	if err != nil {
+	if !json.Valid(text) {
+		return nil, errors.New("not valid JSON")
+	}
+	w := canonicalWriter{text: text, dst: make([]byte, 0, len(text))}
+	if err := w.value(0); err != nil {
 		return nil, err
 	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return nil, errors.New("more than one JSON value")
-	}
-	return dst, nil
+	return w.dst, nil
 }
 
-func canonicalValue(dst []byte, decoder *json.Decoder, depth int) ([]byte, error) {
+// canonicalWriter walks over JSON that is known to be valid.
+type canonicalWriter struct {
+	text []byte // what is still to be read
+	dst  []byte
+}
+
+// next skips white space and returns the byte after it.
+func (w *canonicalWriter) next() byte {
+	w.text = bytes.TrimLeft(w.text, " \t\r\n")
+	return w.text[0]
+}
+
+func (w *canonicalWriter) value(depth int) error {
 	if depth > maxDepth {
-		return nil, fmt.Errorf("nested deeper than %d", maxDepth)
+		return fmt.Errorf("nested deeper than %d", maxDepth)
 	}
-	token, err := decoder.Token()
-	if err != nil {
-		return nil, errors.New("not valid JSON")
-	}
-	switch token := token.(type) {
-	case json.Delim:
-		if token == '{' {
-			return canonicalObject(dst, decoder, depth)
+	switch w.next() {
+	case '{':
+		return w.object(depth)
+	case '[':
+		return w.array(depth)
+	case '"':
+		w.dst = appendSpelled(w.dst, w.string())
+	case 't', 'f', 'n':
+		end := bytes.IndexAny(w.text, ",]} \t\r\n")
+		if end < 0 {
+			end = len(w.text)
 		}
-		return canonicalArray(dst, decoder, depth)
-	case json.Number:
-		number, err := parseDecimal(token.String())
+		w.dst = append(w.dst, w.text[:end]...)
+		w.text = w.text[end:]
+	default:
+		end := 0
+		for end < len(w.text) && strings.IndexByte("+-.0123456789eE", w.text[end]) >= 0 {
+			end++
+		}
+		number, err := parseDecimal(string(w.text[:end]))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return number.append(dst), nil
-	case string:
-		return appendString(dst, token), nil
-	case bool:
-		return strconv.AppendBool(dst, token), nil
+		w.dst = number.append(w.dst)
+		w.text = w.text[end:]
 	}
-	return append(dst, "null"...), nil
+	return nil
 }
 
-func canonicalObject(dst []byte, decoder *json.Decoder, depth int) ([]byte, error) {
-	members := make(map[string][]byte)
-	for decoder.More() {
-		token, err := decoder.Token()
-		if err != nil {
-			return nil, errors.New("not valid JSON")
+// string returns the string that comes next as it is spelled, with its quotes.
+func (w *canonicalWriter) string() []byte {
+	end := 1
+	for w.text[end] != '"' {
+		if w.text[end] == '\\' {
+			end++
 		}
-		key, ok := token.(string)
-		if !ok {
-			return nil, errors.New("not valid JSON")
-		}
-		if _, twice := members[key]; twice {
-			return nil, fmt.Errorf("key %q is there twice", shorten(key, 64))
-		}
-		if members[key], err = canonicalValue(nil, decoder, depth+1); err != nil {
-			return nil, err
-		}
+		end++
 	}
-	if _, err := decoder.Token(); err != nil {
-		return nil, errors.New("not valid JSON")
-	}
-	dst = append(dst, '{')
-	for i, key := range slices.Sorted(maps.Keys(members)) {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(appendString(dst, key), ':')
-		dst = append(dst, members[key]...)
-	}
-	return append(dst, '}'), nil
+	spelled := w.text[:end+1]
+	w.text = w.text[end+1:]
+	return spelled
 }
 
-func canonicalArray(dst []byte, decoder *json.Decoder, depth int) ([]byte, error) {
-	dst = append(dst, '[')
-	for first := true; decoder.More(); first = false {
+// member is where a member of an object stands in dst.
+type member struct{ start, colon, end int }
+
+func (w *canonicalWriter) object(depth int) error {
+	var members []member
+	begin := len(w.dst)
+	w.dst = append(w.dst, '{')
+	w.text = w.text[1:]
+	for w.next() != '}' {
+		if w.text[0] == ',' {
+			w.text = w.text[1:]
+			w.next()
+			w.dst = append(w.dst, ',')
+		}
+		m := member{start: len(w.dst)}
+		w.dst = appendSpelled(w.dst, w.string())
+		m.colon = len(w.dst)
+		w.next()
+		w.text = w.text[1:] // the colon
+		w.dst = append(w.dst, ':')
+		if err := w.value(depth + 1); err != nil {
+			return err
+		}
+		m.end = len(w.dst)
+		members = append(members, m)
+	}
+	w.text = w.text[1:]
+	key := func(m member) []byte { return w.dst[m.start:m.colon] }
+	byKey := func(a, b member) int { return compareKeys(key(a), key(b)) }
+	sorted := slices.IsSortedFunc(members, byKey)
+	if !sorted {
+		slices.SortFunc(members, byKey)
+	}
+	for i := 1; i < len(members); i++ {
+		if bytes.Equal(key(members[i-1]), key(members[i])) {
+			return fmt.Errorf("key %s is there twice", shorten(string(key(members[i])), 64))
+		}
+	}
+	if !sorted {
+		found := slices.Clone(w.dst[begin:])
+		w.dst = w.dst[:begin]
+		for i, m := range members {
+			w.dst = append(w.dst, "{,"[min(i, 1)])
+			w.dst = append(w.dst, found[m.start-begin:m.end-begin]...)
+		}
+	}
+	w.dst = append(w.dst, '}')
+	return nil
+}
+
+// compareKeys compares two keys by the texts that they spell.
+func compareKeys(a, b []byte) int {
+	if plainString(a) && plainString(b) {
+		return bytes.Compare(a[1:len(a)-1], b[1:len(b)-1])
+	}
+	var x, y string
+	_, _ = json.Unmarshal(a, &x), json.Unmarshal(b, &y) // both are strings
+	return strings.Compare(x, y)
+}
+
+func (w *canonicalWriter) array(depth int) error {
+	w.text = w.text[1:]
+	w.dst = append(w.dst, '[')
+	for first := true; w.next() != ']'; first = false {
 		if !first {
-			dst = append(dst, ',')
+			w.text = w.text[1:] // the comma
+			w.dst = append(w.dst, ',')
 		}
-		var err error
-		if dst, err = canonicalValue(dst, decoder, depth+1); err != nil {
-			return nil, err
+		if err := w.value(depth + 1); err != nil {
+			return err
 		}
 	}
-	if _, err := decoder.Token(); err != nil {
-		return nil, errors.New("not valid JSON")
+	w.text = w.text[1:]
+	w.dst = append(w.dst, ']')
+	return nil
+}
+
+// appendSpelled appends a JSON string in its one spelling, that of appendString.
+func appendSpelled(dst, spelled []byte) []byte {
+	if plainString(spelled) {
+		return append(dst, spelled...)
 	}
-	return append(dst, ']'), nil
+	var s string
+	_ = json.Unmarshal(spelled, &s) // it is a string
+	return appendString(dst, s)
+}
+
+// plainString reports whether encoding/json spells the string like this.
+func plainString(spelled []byte) bool {
+	for _, c := range spelled[1 : len(spelled)-1] {
+		if c < ' ' || c >= utf8.RuneSelf || c == '\\' || c == '<' || c == '>' || c == '&' || c == 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 func appendString(dst []byte, s string) []byte {

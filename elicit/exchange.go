@@ -3,12 +3,11 @@ package elicit
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 
@@ -60,7 +59,8 @@ func (x *exchange) serve(w http.ResponseWriter, req *http.Request, body []byte) 
 	defer beating.end()
 	r := &reply{w: beating}
 	ctx, session := req.Context(), x.shared
-	if x.direct && !x.server.foreign && chains == x.server.own {
+	bare := !x.server.foreign && chains == x.server.own
+	if x.direct && bare {
 		ctx = context.WithValue(ctx, replyKey{}, r)
 	} else {
 		if x.direct {
@@ -77,7 +77,7 @@ func (x *exchange) serve(w http.ResponseWriter, req *http.Request, body []byte) 
 		defer func() { _ = session.Close() }() // before the beating ends
 	}
 	result, err := receive(ctx, m.method, m.request(session, extra))
-	r.finish(x.response(m, result, err))
+	r.finish(x.response(m, result, err, bare))
 	if err == nil && session == x.shared && !r.claimed {
 		// One of the SDK's own has taken the name, and may want of its session
 		// what this one does not have.
@@ -111,53 +111,6 @@ func (x *exchange) learn(ctx context.Context, extra *mcp.RequestExtra) {
 		x.modern = x.modern || version == modernRevision
 	}
 	x.shared, x.info = session, initialized.ServerInfo
-}
-
-// response writes what the SDK would send, and returns the HTTP status of
-// errors that have one.
-func (x *exchange) response(m *callMessage, result mcp.Result, failure error) (text []byte, status int) {
-	if failure == nil && result == nil {
-		failure = refuseWith(refuseFailed, "no result") // of middleware
-	}
-	if failure == nil {
-		meta := result.GetMeta()
-		if _, named := meta[mcp.MetaKeyServerInfo]; !named && x.info != nil {
-			if meta == nil {
-				meta = make(map[string]any)
-			}
-			meta[mcp.MetaKeyServerInfo] = x.info
-			result.SetMeta(meta)
-		}
-		if text, failure = m.encode(result); failure == nil {
-			return text, 0
-		}
-	}
-	if wire, ok := errors.AsType[*jsonrpc.Error](failure); ok && wire.Code == jsonrpc.CodeMethodNotFound {
-		failure = refuseWith(refuseMethod, fmt.Sprintf("%q", m.method)) // as the SDK words it
-	}
-	response := &jsonrpc.Response{ID: m.id, Error: failure}
-	text, err := jsonrpc.EncodeMessage(response)
-	if err != nil { // data of an error that is no JSON
-		response.Error = refuseWith(refuseFailed, failure.Error())
-		text, _ = jsonrpc.EncodeMessage(response) // a code and a text
-	}
-	return text, errorStatus(response)
-}
-
-// errorStatus is the HTTP status of errors that have one (MCP 2026-07-28
-// transports, "Error Handling"), else 0.
-func errorStatus(r *jsonrpc.Response) int {
-	var wire *jsonrpc.Error
-	if !errors.As(r.Error, &wire) {
-		return 0
-	}
-	switch wire.Code {
-	case jsonrpc.CodeMethodNotFound:
-		return http.StatusNotFound
-	case jsonrpc.CodeInvalidParams, mcp.CodeUnsupportedProtocolVersion, mcp.CodeMissingRequiredClientCapabilities:
-		return http.StatusBadRequest
-	}
-	return 0
 }
 
 // ordinary reports whether the headers of a request are those that every SDK
@@ -280,11 +233,11 @@ func (r *reply) notify(text []byte) {
 	if r.over {
 		return // it comes too late
 	}
-	r.event(text)
+	r.event(slices.Concat([]byte(eventStart), text, []byte(eventEnd)))
 	_ = http.NewResponseController(r.w).Flush()
 }
 
-// finish sends the response, by itself if it has a status.
+// finish sends the response: an event, or if it has a status its text.
 func (r *reply) finish(text []byte, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -298,14 +251,16 @@ func (r *reply) finish(text []byte, status int) {
 	_, _ = r.w.Write(text) // a client that is gone is told by the context
 }
 
-// event writes a message into the stream. r.mu is held.
-func (r *reply) event(text []byte) {
+// What stands around a message in an event stream.
+const (
+	eventStart = "event: message\ndata: "
+	eventEnd   = "\n\n"
+)
+
+// event writes into the stream. r.mu is held.
+func (r *reply) event(event []byte) {
 	header := r.w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-cache, no-transform")
-	event := make([]byte, 0, len(text)+len("event: message\ndata: \n\n"))
-	event = append(event, "event: message\ndata: "...)
-	event = append(event, text...)
-	event = append(event, "\n\n"...)
 	_, _ = r.w.Write(event) // a client that is gone is told by the context
 }

@@ -141,25 +141,6 @@ func (m *callMessage) request(session *mcp.ServerSession, extra *mcp.RequestExtr
 	}}
 }
 
-// encode writes the response with a result, as the SDK does.
-func (m *callMessage) encode(result mcp.Result) ([]byte, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	text.WriteString(`{"jsonrpc":"2.0","id":`)
-	if err := encoder.Encode(m.id.Raw()); err != nil {
-		return nil, err
-	}
-	text.Truncate(text.Len() - 1) // Encode ends with a new line
-	text.WriteString(`,"result":`)
-	if err := encoder.Encode(result); err != nil {
-		return nil, err
-	}
-	text.Truncate(text.Len() - 1)
-	text.WriteByte('}')
-	return text.Bytes(), nil
-}
-
 // requestID reads an id that comes back as it was sent.
 func requestID(raw json.RawMessage) (jsonrpc.ID, bool) {
 	var value any

@@ -82,7 +82,7 @@ func (r *run) take(ctx context.Context, in incoming, answers string) *jsonrpc.Er
 	found, taken, err := s.replay.Take(ctx, record, recordLease, s.lifetime+keepLonger)
 	switch {
 	case err != nil:
-		r.log.Error("the replay guard could not make a record", "error", err)
+		r.log().Error("the replay guard could not make a record", "error", err)
 		return refuse(refuseUnrecorded)
 	case taken:
 		t.record = found
@@ -90,7 +90,7 @@ func (r *run) take(ctx context.Context, in incoming, answers string) *jsonrpc.Er
 		return nil
 	case found.Digest != record.Digest && in.state != "":
 		// A fork: this state was sent before with other answers.
-		r.log.Warn("refused a request state", "reason", "used before, with other answers")
+		r.log().Warn("refused a request state", "reason", "used before, with other answers")
 		return refuse(refuseState)
 	case found.Digest != record.Digest:
 		return refuse(refuseReusedKey)
@@ -102,7 +102,7 @@ func (r *run) take(ctx context.Context, in incoming, answers string) *jsonrpc.Er
 			t.replayed = true
 			return refuse(refuseReplayed)
 		}
-		r.log.Error("the outcome of a call cannot be read", "error", err)
+		r.log().Error("the outcome of a call cannot be read", "error", err)
 	case found.Status == RecordFinished:
 		return refuse(refuseLost)
 	}

@@ -98,24 +98,43 @@ type handler struct {
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	req = withAddress(req)
+	if req.Method != http.MethodPost || req.Body == nil {
+		h.serveSDK(w, req, nil)
+		return
+	}
+	body, err := readAll(http.MaxBytesReader(w, req.Body, h.maxBody), req.ContentLength)
+	if err != nil {
+		if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			http.Error(w, fmt.Sprintf("request body exceeds %d bytes", tooLarge.Limit), http.StatusRequestEntityTooLarge)
+			return
+		}
+		http.Error(w, "failed to read body", http.StatusBadRequest)
+		return
+	}
+	if !h.exchange.serve(w, req, body) {
+		h.serveSDK(w, req, body)
+	}
+}
+
+// readAll is io.ReadAll with room for what the client has announced.
+func readAll(r io.Reader, announced int64) ([]byte, error) {
+	var body bytes.Buffer
+	body.Grow(int(min(max(announced, 0), 64<<10)) + bytes.MinRead) // which it wants for the end
+	_, err := body.ReadFrom(r)
+	return body.Bytes(), err
+}
+
+// serveSDK gives a request to the SDK's handler of its era. Body is what was
+// read of a POST.
+func (h *handler) serveSDK(w http.ResponseWriter, req *http.Request, body []byte) {
+	// The SDK changes the request, while a beat makes net/http read its own.
+	req = req.Clone(req.Context())
 	version := req.Header.Get("Mcp-Protocol-Version")
 	var beat time.Duration // when to break the silence first; zero: never
 	if req.Method == http.MethodGet && version < modernRevision {
 		beat = getBeat
 	}
-	if req.Method == http.MethodPost && req.Body != nil {
-		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, h.maxBody))
-		if err != nil {
-			if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-				http.Error(w, fmt.Sprintf("request body exceeds %d bytes", tooLarge.Limit), http.StatusRequestEntityTooLarge)
-				return
-			}
-			http.Error(w, "failed to read body", http.StatusBadRequest)
-			return
-		}
-		if h.exchange.serve(w, req, body) {
-			return
-		}
+	if body != nil {
 		if m, ok := parseMessage(body); ok {
 			if m.canAsk() {
 				beat = firstBeat

@@ -57,7 +57,6 @@ type backend func(context.Context, *asked) (response, error)
 // run is one pass of a handler through a call.
 type run struct {
 	server         *Server
-	log            *slog.Logger
 	request        Request
 	bound          binding
 	modes          modes
@@ -79,6 +78,15 @@ type run struct {
 	content []mcp.Content
 	locks   map[string]*sync.Mutex
 	over    bool // the handler has returned; cont is the client's now
+}
+
+// log is where what happens in this call is told. It is made when it is needed,
+// which is seldom.
+func (r *run) log() *slog.Logger {
+	if r.request.Method == methodResource { // a URI may hold anything
+		return r.server.log.With("method", r.request.Method)
+	}
+	return r.server.log.With("method", r.request.Method, "name", r.request.Name)
 }
 
 // errOver is what a goroutine gets that outlives its handler.
@@ -186,7 +194,7 @@ func (r *run) send(ctx context.Context, q *question, out *asked) (answer, error)
 	a := parseAnswer(resp.raw)
 	a.Digest, a.Lossy = q.digest, resp.lossy
 	if took := r.server.now().Sub(start); a.Action == "cancel" && took < neverShown {
-		r.log.Warn("the question was cancelled so fast that probably nobody saw it", "question", q.key, "took", took)
+		r.log().Warn("the question was cancelled so fast that probably nobody saw it", "question", q.key, "took", took)
 	}
 	return a, nil
 }
@@ -310,7 +318,7 @@ func (r *run) settle(q *question, a answer) (v verdict, wrong string) {
 		wrong = "it does not have the shape of an answer"
 	default:
 		// An early draft said "reject". Nothing is guessed: it is no accept.
-		r.log.Warn("unknown action in an answer", "question", q.key, "action", a.Action)
+		r.log().Warn("unknown action in an answer", "question", q.key, "action", a.Action)
 		return r.unanswered(q, Invalid, "the client sent an action that the protocol does not have"), ""
 	}
 	count := r.cont.Asked[q.key].Wrong + 1

@@ -50,7 +50,7 @@ func (r *run) step(ctx context.Context, handler func(context.Context, *Call) err
 			return failed{&LimitError{Limit: "rounds", Max: limit}}
 		}
 		if next.Round == warnRounds {
-			r.log.Warn("a call has asked in many rounds; clients on go-sdk give up after ten", "round", next.Round, "question", r.waiting[0].wire)
+			r.log().Warn("a call has asked in many rounds; clients on go-sdk give up after ten", "round", next.Round, "question", r.waiting[0].wire)
 		}
 		return asks{questions: r.waiting, next: next}
 	}
@@ -71,7 +71,7 @@ func (r *run) protect(ctx context.Context, handler func(context.Context, *Call) 
 	defer func() {
 		if value := recover(); value != nil {
 			id := rand.Text()
-			r.log.Error("handler panicked", "error", id, "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+			r.log().Error("handler panicked", "error", id, "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
 			err = &panicError{id}
 		}
 	}()
@@ -92,7 +92,6 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 	}
 	r := &run{
 		server: s,
-		log:    s.log.With("method", in.method),
 		request: Request{
 			Method:    in.method,
 			Name:      in.name,
@@ -115,9 +114,6 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 		progress: newProgress(in),
 		used:     make(map[string]bool),
 	}
-	if in.method != methodResource { // a URI may hold anything
-		r.log = r.log.With("name", in.name)
-	}
 	if reply, ok := ctx.Value(replyKey{}).(*reply); ok {
 		reply.standIn(r, in)
 	}
@@ -138,7 +134,7 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 			_ = in.session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id})
 		}
 		r.watch = func(name, id string, wait time.Duration, done look) string {
-			return s.watched.add(in.session, name, id, wait, done, r.log)
+			return s.watched.add(in.session, name, id, wait, done, r.log())
 		}
 	}
 	if r.cont.Began.IsZero() { // a new call, or a state of an older version
@@ -156,7 +152,7 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 }
 
 // resume opens the request state of a retry, takes the answers and returns
-// their digest. An answer without a request state is no answer to anything: the
+// their digest, if a replay guard wants it. An answer without a request state is no answer to anything: the
 // call starts afresh.
 func (r *run) resume(in incoming) (answers string, refused *jsonrpc.Error) {
 	if in.state == "" {
@@ -165,14 +161,16 @@ func (r *run) resume(in incoming) (answers string, refused *jsonrpc.Error) {
 	now := r.server.now()
 	cont, why := openState(r.server.keys(), r.bound, in.state, r.server.limits.RequestState, now)
 	if why != "" {
-		r.log.Warn("refused a request state", "reason", why)
+		r.log().Warn("refused a request state", "reason", why)
 		return "", refuse(refuseState)
 	}
 	list, refused := responses(in, r.server.limits.Answers)
 	if refused != nil {
 		return "", refused
 	}
-	answers = answersDigest(cont.Pending, list)
+	if r.server.replay != nil {
+		answers = answersDigest(cont.Pending, list)
+	}
 	cont.take(list, now)
 	r.cont = cont
 	return answers, nil
