@@ -29,6 +29,7 @@ type conversationSnapshot struct {
 	ID        string         `json:"id"`
 	Calls     []*callRow     `json:"calls"`
 	Questions []*questionRow `json:"questions"`
+	Approvals []*approvalRow `json:"approvals" doc:"the newest, the oldest of them first"`
 	Event     int64          `json:"event" doc:"the last event that is surely in it: go on from there"`
 }
 
@@ -145,5 +146,9 @@ func (s *Server) conversation(w http.ResponseWriter, r *asker) error {
 	}
 	slices.Reverse(callRows)
 	slices.Reverse(questionRows)
-	return writeJSON(w, http.StatusOK, conversationSnapshot{ID: id, Calls: callRows, Questions: questionRows, Event: event})
+	approvals, err := s.listApprovals(ctx, r.Session, inbox.ApprovalFilter{Conversation: id, Limit: mostRows})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, conversationSnapshot{ID: id, Calls: callRows, Questions: questionRows, Approvals: approvals, Event: event})
 }

@@ -143,7 +143,7 @@ func (s *Server) sendEvents(ctx context.Context, out *stream, session *Session, 
 			return after, err
 		}
 		for _, e := range latest(events) {
-			row, conversation, err := s.eventRow(ctx, p, e)
+			row, conversation, err := s.eventRow(ctx, session, e)
 			switch {
 			case errors.Is(err, inbox.ErrNotFound): // erased since
 			case err == nil && session.Conversation != "" && conversation != session.Conversation:
@@ -174,8 +174,15 @@ func latest(events []inbox.Event) []inbox.Event {
 }
 
 // eventRow draws what the event is about, and says in which conversation it is.
-func (s *Server) eventRow(ctx context.Context, p inbox.Principal, e inbox.Event) (row any, conversation string, err error) {
+func (s *Server) eventRow(ctx context.Context, session *Session, e inbox.Event) (row any, conversation string, err error) {
+	p := session.Principal
 	switch e.Kind {
+	case inbox.ApprovalEvent:
+		a, err := s.approval(ctx, session, inbox.ApprovalID(e.ID))
+		if err != nil {
+			return nil, "", err
+		}
+		return s.approvalRow(session, a), a.Conversation, nil
 	case inbox.CallEvent:
 		row, err := s.readCall(ctx, p, inbox.CallID(e.ID))
 		if err != nil {

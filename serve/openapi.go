@@ -178,6 +178,9 @@ var enums = map[reflect.Type][]string{
 		"done", "failed", "denied", "stopped", "expired", "interrupted", "lapsed",
 	},
 	body[inbox.QuestionState](): {"open", "opened", "accepted", "declined", "cancelled", "expired", "withdrawn"},
+	body[inbox.ApprovalState](): {"open", "allowed", "denied", "expired", "withdrawn"},
+	body[inbox.Scope]():         {"once", "conversation", "always"},
+	body[inbox.Actor]():         {"person", "model"},
 	body[inbox.Closer]():        {"person", "expiry", "server", "call_ended", "stop", "host_stopped"},
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/serve"
 )
 
@@ -161,17 +162,18 @@ func TestForeignIDs(t *testing.T) {
 	}
 	bodies := map[string]any{
 		"answer": map[string]any{"action": "decline"}, "check": map[string]any{"input": map[string]any{}},
-		"open": map[string]any{"url_sha256": strings.Repeat("0", 64)}, "resolve": map[string]any{"how": "give_up"},
+		"open": map[string]any{"url_sha256": strings.Repeat("0", 64)}, "resolve": map[string]any{"how": "give_up"}, "{id}": map[string]any{"allow": true},
 	}
 	c := owner.run("seat", map[string]any{})
+	_, a := asked(t, e.inbox, inbox.Principal{Issuer: "https://acme.example", Tenant: "eu", Subject: "ann"}, "v_1", inbox.Ask{})
 	tried := 0
 	for path, methods := range d.Paths {
 		kind, last := strings.Split(path, "/")[2], path[strings.LastIndex(path, "/")+1:]
-		if !strings.Contains(path, "{id}") || kind == "servers" || kind == "approvals" || kind == "ops" {
+		if !strings.Contains(path, "{id}") || kind == "servers" || kind == "ops" {
 			continue
 		}
 		for method := range methods {
-			id := map[string]string{"calls": c.ID, "questions": c.Questions[0], "conversations": "v_1"}[kind]
+			id := map[string]string{"calls": c.ID, "questions": c.Questions[0], "conversations": "v_1", "approvals": string(a.ID)}[kind]
 			if id == "" {
 				t.Fatalf("no row of %s is made by this test", path)
 			}

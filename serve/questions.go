@@ -125,12 +125,9 @@ func (s *Server) answer(w http.ResponseWriter, r *asker) error {
 	default:
 		return &badRequest{why: "action must be accept, decline or cancel"}
 	}
-	switch in.Via {
-	case "":
-		in.Via = "api"
-	case "chat", "inbox", "terminal", "api":
-	default:
-		return &badRequest{why: "via must be chat, inbox, terminal or api"}
+	var err error
+	if in.Via, err = readVia(in.Via); err != nil {
+		return err
 	}
 	a := inbox.Answer{Action: in.Action, Via: in.Via, Assurance: r.assurance(), Key: r.Header.Get("Idempotency-Key")}
 	if in.Action == inbox.Accept {

@@ -44,6 +44,13 @@ var routes = []route{
 	{"POST /v1/questions/{id}/answer", ScopeAnswer, ofQuestion, (*Server).answer, operation{summary: "Answer a question", in: body[answerBody](), out: body[questionRow](), idem: true}},
 	{"POST /v1/questions/{id}/take-back", ScopeAnswer, ofQuestion, (*Server).takeBack, operation{summary: "Take an answer back that was not sent yet", out: body[questionRow]()}},
 	{"POST /v1/questions/{id}/open", ScopeAnswer, ofQuestion, (*Server).open, operation{summary: "Agree to open exactly the address that was shown", in: body[openBody](), out: body[questionRow]()}},
+	// It lists those in sight.
+	{"GET /v1/approvals", ScopeRead, ofNothing, (*Server).approvals, operation{summary: "Approvals of the person's calls, and those of others that the person decides", out: body[approvalList](), query: []parameter{
+		{"state", "string", `"open": those that wait for a decision; "standing": those that cover calls to come`},
+	}}},
+	{"GET /v1/approvals/{id}", ScopeRead, ofApproval, (*Server).oneApproval, operation{summary: "An approval", out: body[approvalRow]()}},
+	{"POST /v1/approvals/{id}", ScopeAnswer, ofApproval, (*Server).decide, operation{summary: "Allow or deny", in: body[decisionBody](), out: body[approvalRow](), idem: true}},
+	{"POST /v1/approvals/{id}/revoke", ScopeAnswer, ofApproval, (*Server).revoke, operation{summary: "End an approval that covers calls to come", out: body[approvalRow]()}},
 	// It sends those in sight.
 	{"GET /v1/events", ScopeRead, ofNothing, (*Server).events, operation{summary: "A stream of whole rows as they change, as server-sent events", query: []parameter{
 		{"after", "integer", "the number of the last event that was seen; or the header Last-Event-ID"},

@@ -78,6 +78,7 @@ const (
 	ofConversation                    // the id is a conversation
 	ofCall                            // the id is a call
 	ofQuestion                        // the id is a question
+	ofApproval                        // the id is an approval, also of a call of somebody else
 	ofPerson                          // rows of all conversations: no bound session sees them
 )
 
@@ -103,6 +104,9 @@ func (s *Server) inSight(ctx context.Context, of subject, session *Session, id s
 			return err
 		}
 		conversation = q.Conversation
+	case ofApproval:
+		_, err := s.approval(ctx, session, inbox.ApprovalID(id))
+		return err
 	}
 	if conversation != session.Conversation {
 		return inbox.ErrNotFound
