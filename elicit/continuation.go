@@ -13,7 +13,7 @@ type continuation struct {
 	Call           string              `json:"call"`        // random id of the call
 	IdempotencyKey string              `json:"idempotency"` // for the handler's writes
 	Began          time.Time           `json:"began,omitzero"`
-	Round          int                 `json:"round"` // rounds that ended; in legacy calls, questions
+	Round          int                 `json:"round"` // rounds that ended; in legacy calls, those that began
 	Asked          map[string]asking   `json:"asked,omitempty"`
 	Pending        []pending           `json:"pending,omitempty"`
 	Answers        map[string][]answer `json:"answers,omitempty"`

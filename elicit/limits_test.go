@@ -197,6 +197,23 @@ func noise(n int) string {
 	return text.String()[:n]
 }
 
+// TestAskAllIsARound: what is asked together is one round in each era, however many
+// questions it has.
+func TestAskAllIsARound(t *testing.T) {
+	t.Parallel()
+	inEach(t, &elicit.Options{Limits: elicit.Limits{Rounds: 1}}, func(t *testing.T, revision string, server *elicit.Server, handler http.Handler) {
+		elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+			return none{}, elicit.AskAll(ctx, call, elicit.NewQuestion[int]("a", "A?"), elicit.NewQuestion[int]("b", "B?"), elicit.NewQuestion[int]("c", "C?"))
+		})
+		client := elicittest.Connect(t, handler, revision, func(q elicittest.Question) elicittest.Answer {
+			return elicittest.Accept(json.RawMessage(`{"a":1,"b":1,"c":1}`))
+		}, nil)
+		if result, err := client.Call(t.Context(), "ask", none{}); err != nil || result.IsError {
+			t.Errorf("error %v, result %+v", err, result)
+		}
+	})
+}
+
 // TestAnswersTooLarge: one answer is more than a round may bring.
 func TestAnswersTooLarge(t *testing.T) {
 	t.Parallel()

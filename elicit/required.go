@@ -19,6 +19,9 @@ const (
 	// one works as well; only nobody tells the client when it is finished.
 	maxPages = 32
 
+	// maxWatched is how many pages of all sessions are watched at a time.
+	maxWatched = 10_000
+
 	// slowPoll is the longest pause between two looks at a page that nobody
 	// waits for in a handler. They begin with visitPoll.
 	slowPoll = 10 * time.Second
@@ -99,6 +102,7 @@ type look func(context.Context) (bool, error)
 type watched struct {
 	mu       sync.Mutex
 	sessions map[*mcp.ServerSession]*watch
+	total    int
 }
 
 // watch is the pages of one session.
@@ -132,11 +136,12 @@ func (w *watched) add(session *mcp.ServerSession, name, id string, wait time.Dur
 	if known, ok := of.ids[name]; ok {
 		return known
 	}
-	if len(of.ids) >= maxPages {
-		log.Warn("too many pages are open in one session: nobody is told when this one is finished", "limit", maxPages)
+	if len(of.ids) >= maxPages || w.total >= maxWatched {
+		log.Warn("too many pages are open: nobody is told when this one is finished", "session", len(of.ids), "total", w.total)
 		return id
 	}
 	of.ids[name] = id
+	w.total++
 	go func() {
 		ctx, cancel := context.WithTimeout(of.ended, wait)
 		defer cancel()
@@ -148,6 +153,7 @@ func (w *watched) add(session *mcp.ServerSession, name, id string, wait time.Dur
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(of.ids, name)
+		w.total--
 	}()
 	return id
 }

@@ -126,8 +126,9 @@ func (r *run) ask(ctx context.Context, questions []*question) []verdict {
 		return verdicts
 	}
 	r.mu.Unlock()
+	begun := false // the round; the questions of one call of AskAll share it
 	for i, q := range questions {
-		verdicts[i] = r.askBack(ctx, q)
+		verdicts[i] = r.askBack(ctx, q, &begun)
 	}
 	return verdicts
 }
@@ -152,7 +153,9 @@ func (r *run) claim(questions []*question) error {
 	return nil
 }
 
-func (r *run) askBack(ctx context.Context, q *question) verdict {
+// askBack asks until there is an answer that fits, or none will come. Its asking
+// begins a round, unless it joins one that has begun.
+func (r *run) askBack(ctx context.Context, q *question, begun *bool) verdict {
 	defer r.lock("question " + q.key)()
 	for {
 		r.mu.Lock()
@@ -161,10 +164,18 @@ func (r *run) askBack(ctx context.Context, q *question) verdict {
 			return verdict{err: errOver}
 		}
 		v, out := r.resolve(q)
+		if out != nil && !*begun {
+			r.cont.Round++
+		}
+		tooMany := r.cont.Round > r.server.limits.Rounds
 		r.mu.Unlock()
 		if out == nil {
 			return v
 		}
+		if tooMany {
+			return verdict{err: &LimitError{Limit: "rounds", Max: r.server.limits.Rounds}}
+		}
+		*begun = true
 		a, err := r.send(ctx, q, out)
 		if err != nil {
 			return r.sendFailed(q, err)
@@ -362,11 +373,6 @@ func (r *run) prepare(q *question, notice string) (*asked, error) {
 	}
 	if q.lifetime > 0 {
 		left = min(left, q.lifetime)
-	}
-	if r.back != nil {
-		if r.cont.Round++; r.cont.Round > limits.Rounds { // each question is a round there
-			return nil, &LimitError{Limit: "rounds", Max: limits.Rounds}
-		}
 	}
 	if !r.server.meter.take(r.caller, 1, limits.QuestionsPerMinute, now) {
 		return nil, &LimitError{Limit: "questions per minute", Max: limits.QuestionsPerMinute}
