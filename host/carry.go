@@ -41,6 +41,10 @@ type carriage struct {
 	watch *watchdog
 
 	doubt bool // the store failed at the mark, so nothing was sent, and the mark may be stored
+
+	fence     int64       // of the claim
+	marked    atomic.Bool // the request may have left
+	askedBack atomic.Bool // by a question that is held
 }
 
 // tries counts what may be done once, or a few times, for one call while this
@@ -106,7 +110,7 @@ func (h *Host) register(claim *inbox.Claim, call *inbox.Call, t tries) *carriage
 	}
 	c := &carriage{
 		host: h, server: h.servers[call.Server], claim: claim, call: call, tries: t, lease: leaseOf(call),
-		done: make(chan struct{}),
+		done: make(chan struct{}), fence: call.Fence,
 	}
 	c.ctx, c.cancel = context.WithCancelCause(h.base)
 	h.running[claim.Call] = c
@@ -177,22 +181,28 @@ func (h *Host) carriage(id inbox.CallID) *carriage {
 // written would turn into uncertainty. Past the lease another machine has
 // judged the call already.
 func (h *Host) record(what string, claim *inbox.Claim, f func(context.Context) error) {
+	_ = h.try(what, claim, f) // it has said so in the log
+}
+
+// try is record with the error that is left: the inbox said no, or the store
+// was out of reach for a whole lease.
+func (h *Host) try(what string, claim *inbox.Claim, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), h.leaseTime())
 	defer cancel()
 	for wait := 50 * time.Millisecond; ; wait *= 2 {
 		err := f(ctx)
 		switch {
 		case err == nil:
-			return
+			return nil
 		case saysNo(err):
 			h.log.Debug("host: not recorded", "what", what, "call", claim.Call, "err", err)
-			return
+			return err
 		}
 		h.log.Warn("host: recording failed", "what", what, "call", claim.Call, "err", err)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return
+			return err
 		}
 	}
 }
@@ -219,16 +229,19 @@ func (c *carriage) block(reason, word string) {
 }
 
 func (c *carriage) finish(o inbox.Outcome) {
-	c.host.record("finish", c.claim, func(ctx context.Context) error {
-		_, err := c.host.inbox.Finish(ctx, c.claim, o)
-		if errors.Is(err, inbox.ErrLimit) { // a result larger than the inbox keeps
-			o.Result, o.IsError = nil, false
-			o.State, o.Reason = inbox.Failed, inbox.ReasonTooLarge
-			o.Detail = explain(o.Reason, c.name(), "")
-			_, err = c.host.inbox.Finish(ctx, c.claim, o)
-		}
-		return err
-	})
+	c.host.record("finish", c.claim, func(ctx context.Context) error { return c.end(ctx, o) })
+}
+
+// end finishes the call.
+func (c *carriage) end(ctx context.Context, o inbox.Outcome) error {
+	_, err := c.host.inbox.Finish(ctx, c.claim, o)
+	if errors.Is(err, inbox.ErrLimit) { // a result larger than the inbox keeps
+		o.Result, o.IsError = nil, false
+		o.State, o.Reason = inbox.Failed, inbox.ReasonTooLarge
+		o.Detail = explain(o.Reason, c.name(), "")
+		_, err = c.host.inbox.Finish(ctx, c.claim, o)
+	}
+	return err
 }
 
 // name is the server's name for people.
@@ -405,7 +418,7 @@ func (c *carriage) keepClaim() {
 				c.cancel(errStopped)
 				return
 			case lost(err):
-				c.cancel(errLost)
+				c.lose()
 				return
 			case !pause(c.ctx, storePause):
 				return
@@ -429,11 +442,11 @@ func (c *carriage) keepClaim() {
 		case c.ending.Load():
 			return
 		case lost(err):
-			c.cancel(errLost)
+			c.lose()
 			return
 		case time.Since(good) > c.lease:
-			c.host.log.Warn("host: the lease could not be renewed", "call", c.call.ID, "err", err)
-			c.cancel(errLost)
+			c.host.log.Warn("host: the lease could not be renewed", "call", c.claim.Call, "err", err)
+			c.lose()
 			return
 		}
 	}
@@ -460,6 +473,7 @@ func (c *carriage) send(conn *connection, responses map[string]json.RawMessage) 
 		})
 		if err == nil {
 			c.call = marked
+			c.marked.Store(true)
 		}
 		c.doubt = err != nil && !saysNo(err)
 		return err

@@ -79,6 +79,7 @@ func (c *connection) askedIn(q *wiretap.Question) (*carriage, string) {
 
 // hold keeps the question until it is closed and hands over the answer.
 func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, error) {
+	c.askedBack.Store(true)
 	// Waiting for a person never counts against the call's time.
 	c.watch.pause()
 	defer c.watch.resume()

@@ -11,9 +11,6 @@ import (
 	"github.com/parley-mcp/parley/internal/wiretap"
 )
 
-// lateTime is how long a reply is still taken after its call was given up.
-const lateTime = time.Hour
-
 // newToken names one send for progress notifications. It tells a server nothing.
 func newToken() string { return rand.Text() }
 
@@ -149,7 +146,8 @@ func (c *carriage) replied(conn *connection, reply wiretap.Reply) sent {
 		})
 		return sentStop
 	}
-	c.finish(c.outcome(v))
+	o := c.outcome(v)
+	c.take("finish", func(ctx context.Context) error { return c.end(ctx, o) }, inbox.Reply{Outcome: &o})
 	return sentStop
 }
 
@@ -180,8 +178,9 @@ func (c *carriage) outcome(v verdict) inbox.Outcome {
 }
 
 func (c *carriage) park(conn *connection, v verdict) {
-	c.host.record("park", c.claim, func(ctx context.Context) error {
-		call, err := c.host.inbox.Park(ctx, c.claim, v.asked())
+	asked := v.asked()
+	c.take("park", func(ctx context.Context) error {
+		call, err := c.host.inbox.Park(ctx, c.claim, asked)
 		if errors.Is(err, inbox.ErrInvalid) { // a question that the inbox cannot read after all
 			_, err = c.host.inbox.Finish(ctx, c.claim, inbox.Outcome{
 				State: inbox.Failed, Reason: ReasonBadQuestion, Detail: explain(ReasonBadQuestion, c.name(), "it cannot be read"),
@@ -192,7 +191,7 @@ func (c *carriage) park(conn *connection, v verdict) {
 			conn.keepFor(call.ID)
 		}
 		return err
-	})
+	}, inbox.Reply{Asked: &asked})
 }
 
 func (v *verdict) asked() inbox.Asked {
@@ -250,36 +249,4 @@ func (c *carriage) repeatable(conn *connection) bool {
 	}
 	t := conn.tool(c.call.Name)
 	return t != nil && (t.ReadOnly || t.Idempotent)
-}
-
-// awaitLate takes a reply that comes after its call was given up. Only a pipe
-// can bring one: on HTTP the response ended with the wait for it.
-func (c *carriage) awaitLate(conn *connection, x *wiretap.Exchange) {
-	timer := time.NewTimer(lateTime)
-	defer timer.Stop()
-	select {
-	case <-x.Replied():
-	case <-conn.gone:
-		return
-	case <-c.host.stopping:
-		return
-	case <-timer.C:
-		return
-	}
-	v := c.judge(conn, *x.Outcome().Reply)
-	var reply inbox.Reply
-	switch v.judgement {
-	case outcomeDone, outcomeFailed:
-		o := c.outcome(v)
-		reply.Outcome = &o
-	case outcomeAsks:
-		a := v.asked()
-		reply.Asked = &a
-	default:
-		return // it says nothing that would end the uncertainty
-	}
-	c.host.record("late reply", c.claim, func(ctx context.Context) error {
-		_, err := c.host.inbox.LateReply(ctx, c.claim, reply)
-		return err
-	})
 }
