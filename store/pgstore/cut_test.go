@@ -183,6 +183,17 @@ func TestCutAfterTheMark(t *testing.T) {
 		"to be sent again": {func(t *testing.T, stale *inbox.Claim) {
 			resolve(t, b, stale, inbox.SendAgain)
 		}, inbox.ErrState, inbox.Ready, ``},
+		"sent again": {func(t *testing.T, stale *inbox.Claim) {
+			resolve(t, b, stale, inbox.SendAgain)
+			claim, _, err := b.in.Claim(t.Context(), cutPerson, stale.Call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.mark(t, claim)
+		}, inbox.ErrFenced, inbox.Sent, ``},
+		"it happened": {func(t *testing.T, stale *inbox.Claim) {
+			resolve(t, b, stale, inbox.ItHappened)
+		}, inbox.ErrState, inbox.Done, ``},
 		"sent again, uncertain again": {func(t *testing.T, stale *inbox.Claim) {
 			resolve(t, b, stale, inbox.SendAgain)
 			claim, _, err := b.in.Claim(t.Context(), cutPerson, stale.Call)
