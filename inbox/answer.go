@@ -57,7 +57,8 @@ func (in *Inbox) Answer(ctx context.Context, p Principal, id QuestionID, a Answe
 		}
 		if a.Action == Accept {
 			if a.Content, err = accepted(q, a.Content); err != nil {
-				return err
+				refused = err
+				return w.checked(q, a, err)
 			}
 		}
 		if err := w.answer(q, a); err != nil {
@@ -110,7 +111,28 @@ func (w *work) answer(q *questionRecord, a Answer) error {
 		Action: a.Action, Content: a.Content, At: w.now, By: w.principal,
 		Via: a.Via, Assurance: a.Assurance,
 	}
-	return nil
+	e := w.auditQuestion(AuditAnswered, q)
+	e.State, e.Via, e.Assurance, e.Digest = string(to), a.Via, a.Assurance, w.digest(string(q.ID), a.Content)
+	return w.audit(e)
+}
+
+// checked tells that an answer was refused, and why, without its fields: a
+// name that the form does not have may be a part of what was typed.
+func (w *work) checked(q *questionRecord, a Answer, why error) error {
+	var check *CheckError
+	if !errors.As(why, &check) || q.checks >= maxChecks {
+		return nil
+	}
+	q.checks++
+	w.touchQuestionQuietly(q)
+	e := w.auditQuestion(AuditChecked, q)
+	e.Via, e.Assurance = a.Via, a.Assurance
+	for _, fault := range check.Errors {
+		if code := string(fault.Code); !slices.Contains(e.Codes, code) {
+			e.Codes = append(e.Codes, code)
+		}
+	}
+	return w.audit(e)
 }
 
 // closed is the error of an operation on a closed question.
@@ -178,6 +200,9 @@ func (in *Inbox) TakeBack(ctx context.Context, p Principal, id QuestionID) (*Que
 		if q.Answer.Content != nil {
 			q.Suggested = q.Answer.Content
 		}
+		if err := w.audit(w.auditQuestion(AuditTakenBack, q)); err != nil {
+			return err
+		}
 		if err := w.reopen(q, Open); err != nil {
 			return err
 		}
@@ -242,7 +267,12 @@ func (in *Inbox) Open(ctx context.Context, p Principal, id QuestionID, urlSHA256
 		if q.State == Opened {
 			return nil
 		}
-		return w.moveQuestion(q, Opened)
+		if err := w.moveQuestion(q, Opened); err != nil {
+			return err
+		}
+		e := w.auditQuestion(AuditOpened, q)
+		e.Digest = w.digest(string(q.ID), []byte(q.URL))
+		return w.audit(e)
 	})
 	if err = errors.Join(err, refused); err != nil {
 		return nil, single(err)

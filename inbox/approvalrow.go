@@ -10,18 +10,19 @@ const approvalPurpose = "inbox approval"
 
 // approvalDetail is the readable part of an approval's row.
 type approvalDetail struct {
-	Actor     Actor   `json:"actor,omitempty"`
-	Method    string  `json:"method,omitempty"`
-	Rule      string  `json:"rule,omitempty"`
-	NotAsker  bool    `json:"not_asker,omitempty"`
-	Offer     []Scope `json:"offer,omitempty"`
-	Scope     Scope   `json:"scope,omitempty"`
-	DecidedBy string  `json:"decided_by,omitempty"`
-	Via       string  `json:"via,omitempty"`
-	Assurance string  `json:"assurance,omitempty"`
-	ExpiresAt micros  `json:"expires_at"`
-	Told      int64   `json:"told,omitempty"`
-	Removed   bool    `json:"removed,omitempty"`
+	Actor     Actor    `json:"actor,omitempty"`
+	Method    string   `json:"method,omitempty"`
+	Rule      string   `json:"rule,omitempty"`
+	NotAsker  bool     `json:"not_asker,omitempty"`
+	Offer     []Scope  `json:"offer,omitempty"`
+	Scope     Scope    `json:"scope,omitempty"`
+	DecidedBy string   `json:"decided_by,omitempty"`
+	Via       string   `json:"via,omitempty"`
+	Assurance string   `json:"assurance,omitempty"`
+	ExpiresAt micros   `json:"expires_at"`
+	Told      int64    `json:"told,omitempty"`
+	Shown     []string `json:"shown,omitempty"`
+	Removed   bool     `json:"removed,omitempty"`
 }
 
 // approvalContent is the sealed part. The arguments are there once more: with
@@ -39,6 +40,7 @@ type approvalRecord struct {
 	Approval
 	standing string // its standingKey while it stands
 	told     int64  // the version that its assignee has an event of
+	shown    []string
 
 	sealed, plain []byte
 	more, within  members
@@ -76,7 +78,7 @@ func (w *work) openApproval(row *ApprovalRow) (*approvalRecord, error) {
 			Via: detail.Via, Assurance: detail.Assurance, Version: row.Version,
 			Created: row.Created, ExpiresAt: detail.ExpiresAt.time(), Closed: row.Closed, Removed: detail.Removed,
 		},
-		standing: row.Standing, told: detail.Told,
+		standing: row.Standing, told: detail.Told, shown: detail.Shown,
 		sealed: row.Content, plain: plain, more: more, within: within,
 	}
 	if detail.DecidedBy != "" {
@@ -90,7 +92,7 @@ func (w *work) openApproval(row *ApprovalRow) (*approvalRecord, error) {
 func (w *work) approvalRow(a *approvalRecord) (*ApprovalRow, error) {
 	d := approvalDetail{
 		Actor: a.Actor, Method: a.Method, Rule: a.Rule, NotAsker: a.NotAsker, Offer: a.Offer, Scope: a.Scope, Via: a.Via, Assurance: a.Assurance,
-		ExpiresAt: toMicros(a.ExpiresAt), Told: a.told, Removed: a.Removed,
+		ExpiresAt: toMicros(a.ExpiresAt), Told: a.told, Shown: a.shown, Removed: a.Removed,
 	}
 	if a.DecidedBy != (Principal{}) {
 		d.DecidedBy = a.DecidedBy.Key()
@@ -194,5 +196,10 @@ func (w *work) closeApproval(a *approvalRecord, to ApprovalState) error {
 	}
 	a.State, a.Closed = to, w.now
 	w.touchApproval(a)
-	return nil
+	if to == ApprovalAllowed || to == ApprovalDenied {
+		e := w.auditApproval(AuditApprovalDecided, a)
+		e.By, e.Scope, e.Via, e.Assurance = a.DecidedBy, a.Scope, a.Via, a.Assurance
+		return w.audit(e)
+	}
+	return w.audit(w.auditApproval(AuditApprovalClosed, a))
 }

@@ -301,6 +301,9 @@ func (in *Inbox) Revoke(ctx context.Context, p Principal, id ApprovalID) (*Appro
 		}
 		a.standing, a.Standing = "", false
 		w.touchApproval(a)
+		if err := w.audit(w.auditApproval(AuditApprovalRevoked, a)); err != nil {
+			return err
+		}
 		c, err := w.call(a.Call)
 		if err != nil || !c.Removed {
 			return err

@@ -51,7 +51,7 @@ func (in *Inbox) Unblock(ctx context.Context, server string, reasons ...string) 
 func (in *Inbox) UnblockFor(ctx context.Context, p Principal, server string, reasons ...string) (int, error) {
 	n := 0
 	err := in.update(ctx, p.Key(), func(w *work) error {
-		n = 0
+		n, w.machine = 0, true
 		rows, err := w.tx.Calls(CallQuery{Server: server, States: []CallState{Blocked}})
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (in *Inbox) each(ctx context.Context, server string, state CallState, f fun
 		for _, ref := range refs {
 			counts := false
 			err := in.update(ctx, ref.Principal, func(w *work) error {
-				counts = false
+				counts, w.machine = false, true
 				c, err := w.call(ref.Call)
 				if err != nil || c.State != state {
 					return err

@@ -62,7 +62,7 @@ func (in *Inbox) claim(ctx context.Context, key string, id CallID) (*Claim, *Cal
 	var c *callRecord
 	var expired error
 	err := in.update(withAhead(ctx, Ahead{Of: id, Call: true}), key, func(w *work) (err error) {
-		expired = nil
+		expired, w.machine = nil, true
 		if c, err = w.call(id); err != nil {
 			return err
 		}
@@ -97,6 +97,7 @@ func (in *Inbox) with(ctx context.Context, claim *Claim, op string, states []Cal
 	ahead := AheadOf(ctx)
 	ahead.Of, ahead.Call = claim.Call, true
 	err := in.update(withAhead(ctx, ahead), claim.Principal.Key(), func(w *work) (err error) {
+		w.machine = true
 		if c, err = w.claimed(claim); err != nil {
 			return err
 		}
@@ -207,6 +208,13 @@ func (in *Inbox) Mark(ctx context.Context, claim *Claim, b Binding) (*Call, erro
 		c.Sends++
 		c.RoundSends++
 		c.Deaths, c.Delivered = 0, 0
+		if c.asks > 0 && c.Era != Legacy { // the legacy era has no place for answers in a request
+			e := w.auditCall(AuditDelivered, c)
+			e.Round, e.Count = c.Round, c.asks
+			if err := w.audit(e); err != nil {
+				return err
+			}
+		}
 		return w.moveCall(c, Sent, "", "")
 	})
 	if err == nil && expired {
@@ -259,7 +267,7 @@ func (in *Inbox) Again(ctx context.Context, claim *Claim, requestState string, n
 		c.RequestState, c.Deadline = requestState, time.Time{}
 		// The answers have been taken: the next send carries none.
 		c.Round++
-		c.RoundSends, c.MarkedBefore = 0, false
+		c.RoundSends, c.MarkedBefore, c.asks = 0, false, 0
 		if err := w.moveCall(c, Ready, "", ""); err != nil {
 			return err
 		}
@@ -354,6 +362,7 @@ func (w *work) uncertain(claim *Claim, op string) (*callRecord, error) {
 func (in *Inbox) Resend(ctx context.Context, claim *Claim, notBefore time.Time) (*Call, error) {
 	var c *callRecord
 	err := in.update(ctx, claim.Principal.Key(), func(w *work) (err error) {
+		w.machine = true
 		if c, err = w.uncertain(claim, "resend"); err != nil {
 			return err
 		}
@@ -400,6 +409,7 @@ func (in *Inbox) LateReply(ctx context.Context, claim *Claim, r Reply) (*Call, e
 	}
 	var c *callRecord
 	err := in.update(ctx, claim.Principal.Key(), func(w *work) (err error) {
+		w.machine = true
 		if c, err = w.uncertain(claim, "late reply"); err != nil {
 			return err
 		}

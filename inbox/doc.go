@@ -164,6 +164,16 @@
 // A newer version works on the same store. What it wrote into a row and this
 // version does not know stays there when this version stores the row again.
 //
+// # Audit
+//
+// Whatever happens to a call, a question or an approval writes an [AuditEntry]
+// in the same transaction: without the record the thing does not happen. Entries
+// say who, when, what and from where ([WithSource]); of content they hold a keyed
+// digest at most, so that whoever has a text and the keys can tell whether it is
+// the one. No operation changes or removes one, but time
+// ([Options.AuditRetention]) and [Inbox.Erase], which leaves one that says so.
+// [Inbox.Audit] is for the person, [Inbox.AuditAll] for operators.
+//
 // # How long things are kept
 //
 // [Options.Retention] after a call has ended, [Inbox.Sweep] removes what it

@@ -58,8 +58,7 @@ func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Questi
 		}
 		c.Held = true
 		w.touch(c)
-		w.addQuestion(q)
-		return nil
+		return w.addQuestion(q)
 	})
 	if err == nil {
 		err = refused
@@ -154,6 +153,11 @@ func (in *Inbox) Deliver(ctx context.Context, claim *Claim, id QuestionID) (*Ans
 		w.touchQuestion(q)
 		c.Delivered++
 		w.touch(c)
+		e := w.auditQuestion(AuditDelivered, q)
+		e.State, e.Count, e.Digest = string(q.State), 1, w.digest(string(q.ID), q.outcome().Content)
+		if err := w.audit(e); err != nil {
+			return err
+		}
 		return w.holdings(c)
 	})
 	if err != nil {

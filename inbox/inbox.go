@@ -26,6 +26,10 @@ type Options struct {
 	ApprovalTime time.Duration // an approval without a time of its own; default 24 hours
 	Retention    time.Duration // of what an ended call contained; default 30 days
 
+	// AuditRetention is how long audit entries are kept; default 365 days,
+	// negative: for ever.
+	AuditRetention time.Duration
+
 	OpenQuestions      int // per server and person; default 20
 	QuestionsPerMinute int // per server and person; default 10
 	Rounds             int // per call; default 25
@@ -69,6 +73,9 @@ func New(store Store, keys *Keys, options *Options) *Inbox {
 	orTime(&o.HeldTime, time.Hour)
 	orTime(&o.BlockedTime, 7*24*time.Hour)
 	orTime(&o.ApprovalTime, 24*time.Hour)
+	if o.AuditRetention == 0 {
+		o.AuditRetention = 365 * 24 * time.Hour
+	}
 	orTime(&o.Retention, 30*24*time.Hour)
 	orInt(&o.OpenQuestions, 20)
 	orInt(&o.QuestionsPerMinute, 10)

@@ -100,7 +100,7 @@ func (w *work) park(c *callRecord, asked Asked) error {
 	c.Round++
 	c.RequestState, c.Deadline = asked.RequestState, deadline
 	c.RoundSends, c.MarkedBefore, c.Held = 0, false, false
-	c.Deaths, c.Resends, c.agains = 0, 0, 0
+	c.Deaths, c.Resends, c.agains, c.asks = 0, 0, 0, len(asked.Questions)
 	for _, old := range before {
 		if q := again[old]; q != nil {
 			if err := w.askAgain(old, q); err != nil {
@@ -109,7 +109,9 @@ func (w *work) park(c *callRecord, asked Asked) error {
 		}
 	}
 	for _, q := range fresh {
-		w.addQuestion(q)
+		if err := w.addQuestion(q); err != nil {
+			return err
+		}
 	}
 	return w.moveCall(c, Waiting, "", "")
 }
@@ -153,9 +155,16 @@ func (w *work) newQuestion(c *callRecord, n NewQuestion) (*questionRecord, error
 	return q, nil
 }
 
-func (w *work) addQuestion(q *questionRecord) {
+func (w *work) addQuestion(q *questionRecord) error {
 	w.questions[q.ID] = q
 	w.touchQuestion(q)
+	return w.auditAsked(q)
+}
+
+func (w *work) auditAsked(q *questionRecord) error {
+	e := w.auditQuestion(AuditAsked, q)
+	e.Digest = w.digest(string(q.ID), q.Params)
+	return w.audit(e)
 }
 
 // history looks through the earlier questions of the call for the same one. It
@@ -187,7 +196,8 @@ func (w *work) askAgain(old, q *questionRecord) error {
 	old.Round, old.Position, old.ExpiresAt = q.Round, q.Position, q.ExpiresAt
 	old.Asked++
 	old.Note = note
-	return nil
+	old.shown, old.checks = nil, 0
+	return w.auditAsked(old)
 }
 
 // suggest fills in what the person answered before: to the same question in

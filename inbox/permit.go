@@ -93,6 +93,9 @@ func (w *work) ask(c *callRecord, ask *Ask) error {
 	w.approvals[a.ID] = a
 	w.touchApproval(a)
 	c.Approval = a.ID
+	if err := w.audit(w.auditApproval(AuditApprovalAsked, a)); err != nil {
+		return err
+	}
 	if err := w.moveCall(c, Approving, "", ask.Reason); err != nil {
 		return err
 	}

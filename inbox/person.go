@@ -108,13 +108,19 @@ func (n *NewCall) fields() []string {
 }
 
 func (w *work) compose(n NewCall, replaces CallID) (*callRecord, error) {
-	c := w.newCall(n, replaces)
+	c, err := w.newCall(n, replaces)
+	if err != nil {
+		return nil, err
+	}
 	return c, w.moveCall(c, Ready, "", "")
 }
 
 // composeUnder composes as the policy said.
 func (w *work) composeUnder(n NewCall) (*callRecord, error) {
-	c := w.newCall(n, "")
+	c, err := w.newCall(n, "")
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case n.Deny != nil:
 		c.Rule = n.Deny.Rule
@@ -129,7 +135,7 @@ func (w *work) composeUnder(n NewCall) (*callRecord, error) {
 	return c, w.moveCall(c, Ready, "", "")
 }
 
-func (w *work) newCall(n NewCall, replaces CallID) *callRecord {
+func (w *work) newCall(n NewCall, replaces CallID) (*callRecord, error) {
 	c := &callRecord{Call: Call{
 		ID: CallID(randomID("c_")), Principal: w.principal, Conversation: n.Conversation,
 		Actor: n.Actor, Origin: n.Origin, Server: n.Server, Endpoint: n.Endpoint,
@@ -138,7 +144,10 @@ func (w *work) newCall(n NewCall, replaces CallID) *callRecord {
 		Replaces: replaces, IdempotencyKey: randomID("i_"),
 	}}
 	w.calls[c.ID] = c
-	return c
+	e := w.auditCall(AuditComposed, c)
+	e.Method, e.Actor, e.Replaces, e.Via = c.Method, c.Actor, replaces, c.Origin.Surface
+	e.Digest = w.digest(string(c.ID), c.Arguments)
+	return c, w.audit(e)
 }
 
 // remembered looks for an idempotency key. It returns the memory to store the

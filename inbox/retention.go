@@ -97,17 +97,49 @@ func batches(ctx context.Context, list func(after Ref, limit int) ([]Ref, error)
 }
 
 // Erase removes everything that is stored of a person: calls, questions,
-// answers, events, keys, and that they were ever here. Calls that have not
-// ended are gone too: whatever machine has one loses its claim, sends nothing
-// more of it, closes its connection, and its late reply is dropped; what a
-// server has received it has received. Rows that cannot be read are removed as
-// well. A person who comes back begins anew.
+// answers, approvals, events, keys, the audit entries about them, and that they
+// were ever here. Calls that have not ended are gone too: whatever machine has
+// one loses its claim, sends nothing more of it, closes its connection, and its
+// late reply is dropped; what a server has received it has received. Rows that
+// cannot be read are removed as well. One audit entry takes the place of all: that
+// somebody was erased, when and by whom, with a digest of their key. A person who
+// comes back begins anew.
+//
+// Approvals of other people's calls that they had to decide expire. What they
+// decided stays on those people's records. If Erase fails, do it again.
 func (in *Inbox) Erase(ctx context.Context, p Principal) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	return in.update(ctx, p.Key(), func(w *work) error {
+	err := in.update(ctx, p.Key(), func(w *work) error {
 		w.hints = append(w.hints, Hint{Principal: w.key}) // whoever waits for one of them looks
-		return w.tx.Erase()
+		w.source.Remote, w.source.UserAgent = "", ""      // they may be the person's own
+		last, err := w.auditRow(AuditEntry{Kind: AuditErased, Digest: w.in.keys.Digest(AuditPurpose, nil, []byte(w.key))})
+		if err != nil {
+			return err
+		}
+		return w.tx.Erase(last)
+	})
+	if err != nil {
+		return err
+	}
+	return batches(ctx, func(after Ref, limit int) ([]Ref, error) {
+		return in.store.Assigned(ctx, AssignedQuery{
+			Assignees: []string{p.Key()}, Open: true, After: after.Approval, AfterTime: after.Due, Limit: limit,
+		})
+	}, func(ref Ref) error {
+		return in.update(ctx, ref.Principal, func(w *work) error {
+			w.machine = true
+			a, err := w.approval(ref.Approval)
+			if err != nil || a.State.Closed() {
+				return err
+			}
+			a.told = a.Version + 1 // there is nobody to tell
+			c, err := w.call(a.Call)
+			if err != nil {
+				return err
+			}
+			return w.moveCall(c, CallExpired, ReasonNotDecided, "Whoever had to decide is not here any more. "+c.unsent())
+		})
 	})
 }

@@ -44,6 +44,7 @@ type callDetail struct {
 	Round        int        `json:"round,omitempty"`
 	Rounds       int        `json:"rounds,omitempty"`
 	Agains       int        `json:"agains,omitempty"`
+	Asks         int        `json:"asks,omitempty"`
 	LeaseUntil   micros     `json:"lease_until,omitempty"`
 	Fence        int64      `json:"fence,omitempty"`
 	Deaths       int        `json:"deaths,omitempty"`
@@ -91,6 +92,8 @@ type questionDetail struct {
 	At        micros   `json:"at,omitempty"`
 	Via       string   `json:"via,omitempty"`
 	Assurance string   `json:"assurance,omitempty"`
+	Shown     []string `json:"shown,omitempty"`
+	Checks    int      `json:"checks,omitempty"`
 	Removed   bool     `json:"removed,omitempty"`
 }
 
@@ -110,6 +113,7 @@ type callRecord struct {
 	Call
 	rounds int // rounds that count against Options.Rounds
 	agains int // sends in a row that brought neither an end nor a question
+	asks   int // questions of the present round whose answers the next send carries
 
 	sealed, plain []byte // the content as it was read, so that it is sealed anew only if it changed
 	more, within  members
@@ -118,6 +122,9 @@ type callRecord struct {
 
 type questionRecord struct {
 	Question
+	shown  []string // by these surfaces
+	checks int      // answers that did not fit
+
 	sealed, plain []byte
 	more, within  members
 	dirty         dirt
@@ -182,7 +189,7 @@ func (w *work) record(row *CallRow, detail callDetail, content callContent) *cal
 			Result: content.Result, IsError: detail.IsError, Removed: detail.Removed,
 			Approval: detail.Approval, Rule: detail.Rule, Replaces: detail.Replaces, ReplacedBy: detail.ReplacedBy, IdempotencyKey: content.IdempotencyKey,
 		},
-		rounds: detail.Rounds, agains: detail.Agains,
+		rounds: detail.Rounds, agains: detail.Agains, asks: detail.Asks,
 	}
 }
 
@@ -193,7 +200,7 @@ func (w *work) callRow(c *callRecord) (*CallRow, error) {
 	}
 	detail, err := c.more.with(callDetail{
 		Actor: c.Actor, Surface: c.Origin.Surface, Era: c.Era, Method: c.Method, Reason: c.Reason,
-		Held: c.Held, Round: c.Round, Rounds: c.rounds, Agains: c.agains,
+		Held: c.Held, Round: c.Round, Rounds: c.rounds, Agains: c.agains, Asks: c.asks,
 		LeaseUntil: toMicros(c.LeaseUntil), Fence: c.Fence, Deaths: c.Deaths,
 		Sends: c.Sends, Resends: c.Resends, Delivered: c.Delivered, RoundSends: c.RoundSends,
 		MarkedBefore: c.MarkedBefore, StopWanted: c.StopWanted,
@@ -261,6 +268,7 @@ func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
 			Suggested: content.Suggested, Note: content.Note, Removed: detail.Removed, Version: row.Version,
 			Created: row.Created, ExpiresAt: detail.ExpiresAt.time(), Closed: row.Closed,
 		},
+		shown: detail.Shown, checks: detail.Checks,
 		sealed: row.Content, plain: plain, more: more, within: within,
 	}
 	if detail.Action != "" {
@@ -276,7 +284,7 @@ func (w *work) questionRow(q *questionRecord) (*QuestionRow, error) {
 	d := questionDetail{
 		Mode: q.Mode, Round: q.Round, Position: q.Position, Asked: q.Asked,
 		Held: q.Held, ClosedBy: q.ClosedBy, Delivery: q.Delivery, ExpiresAt: toMicros(q.ExpiresAt),
-		Removed: q.Removed,
+		Shown: q.shown, Checks: q.checks, Removed: q.Removed,
 	}
 	s := questionContent{
 		Key: q.Key, Digest: q.Digest, Message: q.Message, Params: q.Params, URL: q.URL,

@@ -29,6 +29,11 @@ func (in *Inbox) Stop(ctx context.Context, p Principal, id CallID) (*Call, error
 		}
 		c.StopWanted = true
 		w.touch(c)
+		e := w.auditCall(AuditStopped, c)
+		e.State = string(c.State)
+		if err := w.audit(e); err != nil {
+			return err
+		}
 		return w.withdrawOpen(c, ByStop)
 	})
 	if err != nil {
@@ -88,6 +93,11 @@ func (in *Inbox) Resolve(ctx context.Context, p Principal, id CallID, how Resolu
 		}
 		if c.State != Uncertain {
 			return &StateError{Call: id, State: c.State, Op: "resolve"}
+		}
+		e := w.auditCall(AuditResolved, c)
+		e.Reason = string(how)
+		if err := w.audit(e); err != nil {
+			return err
 		}
 		switch how {
 		case SendAgain:

@@ -56,6 +56,15 @@ type Store interface {
 	// (Ended, id), beginning after the given one. In its answers Due is Ended.
 	Ended(ctx context.Context, age time.Duration, after Ref, limit int) ([]Ref, error)
 
+	// Audit lists the audit rows of everybody with higher numbers than after,
+	// in their order. A row is listed only once no row with a lower number can
+	// come any more, so whoever reads on from the last number misses none.
+	Audit(ctx context.Context, after int64, limit int) ([]*AuditRow, error)
+
+	// TrimAudit removes audit rows that are at least age old, oldest first. It
+	// looks at limit rows at most, and returns how many it removed.
+	TrimAudit(ctx context.Context, age time.Duration, limit int) (int, error)
+
 	Close() error
 }
 
@@ -121,10 +130,20 @@ type Tx interface {
 	// TrimEvents drops events with numbers below first.
 	TrimEvents(first int64) error
 
+	// AppendAudit adds an audit row of the principal. Its ID is given by the
+	// store; ID and Principal of the argument do not count.
+	AppendAudit(*AuditRow) error
+	// Audits lists the principal's audit rows, newest first.
+	Audits(AuditQuery) ([]*AuditRow, error)
+
+	// Disabled is what SetDisabled stored last; false if nothing was.
+	Disabled() (bool, error)
+	SetDisabled(bool) error
+
 	// Erase removes everything that is stored of the principal, the number of
-	// its last event and its key included. It is the last thing that a
-	// transaction does.
-	Erase() error
+	// its last event and its key included, and leaves one audit row in its
+	// place, which belongs to nobody. It is the last thing that a transaction does.
+	Erase(last *AuditRow) error
 }
 
 // CallRow is what a store keeps of a call: columns to search by, and two that
@@ -178,6 +197,25 @@ type ApprovalRow struct {
 	Closed       time.Time
 	Detail       []byte
 	Content      []byte
+}
+
+// AuditRow is what a store keeps of something that happened. No operation
+// changes one.
+type AuditRow struct {
+	ID        int64  // rises, over all principals
+	Principal string // key; empty: of nobody
+	At        time.Time
+	Kind      AuditKind
+	Call      CallID // empty: of no call
+	Detail    []byte // JSON
+}
+
+// AuditQuery selects audit rows of the transaction's principal. Zero fields do not select.
+type AuditQuery struct {
+	Call   CallID
+	Kinds  []AuditKind
+	Before int64 // only with a lower ID
+	Limit  int
 }
 
 // CallQuery selects calls of the transaction's principal. Zero fields do not select.

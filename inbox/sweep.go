@@ -9,7 +9,7 @@ import (
 
 // Sweep does what time has made due: it expires questions and calls, ends
 // leases that nobody renewed, and removes the content of calls that ended
-// longer than Options.Retention ago. Any machine may run it at any time. It
+// longer than Options.Retention ago, and old audit entries. Any machine may run it at any time. It
 // returns when the next row becomes due, or a call that waits becomes ready;
 // zero if nothing is planned (retention is not: look every few minutes anyway).
 // A row that fails does not keep it from the others.
@@ -17,7 +17,7 @@ func (in *Inbox) Sweep(ctx context.Context) (next time.Time, err error) {
 	faults := errors.Join(
 		batches(ctx, func(after Ref, limit int) ([]Ref, error) { return in.store.Due(ctx, after, limit) },
 			func(ref Ref) error { return in.sweep(ctx, ref) }),
-		in.removeOld(ctx))
+		in.removeOld(ctx), in.trimAudit(ctx))
 	next, err = in.store.NextDue(ctx)
 	return next, errors.Join(faults, err)
 }
@@ -27,6 +27,7 @@ func (in *Inbox) sweep(ctx context.Context, ref Ref) error {
 		return in.tell(ctx, ref.Principal, ref.Approval)
 	}
 	return in.update(ctx, ref.Principal, func(w *work) error {
+		w.machine = true
 		if ref.Question != "" {
 			q, err := w.question(ref.Question)
 			if err != nil {
@@ -86,7 +87,7 @@ func (in *Inbox) Recover(ctx context.Context) (int, error) {
 		for _, ref := range refs {
 			ended := false
 			err := in.update(ctx, ref.Principal, func(w *work) error {
-				ended = false
+				ended, w.machine = false, true
 				c, err := w.call(ref.Call)
 				if err != nil || c.Owner == in.owner || !strings.HasPrefix(c.Owner, in.machine) {
 					return err

@@ -18,6 +18,8 @@ type work struct {
 	principal Principal
 	now       time.Time
 	writes    bool
+	source    Source
+	machine   bool // it is no person's doing
 
 	calls     map[CallID]*callRecord
 	questions map[QuestionID]*questionRecord
@@ -45,7 +47,7 @@ func (in *Inbox) update(ctx context.Context, key string, f func(*work) error) er
 	var w *work
 	err = in.store.Update(ctx, key, func(tx Tx) error {
 		w = in.work(tx, key, p)
-		w.writes = true
+		w.writes, w.source = true, sourceOf(ctx)
 		if err := f(w); err != nil {
 			return err
 		}
@@ -264,6 +266,14 @@ func (w *work) touchQuestion(q *questionRecord) {
 	q.dirty = seen
 }
 
+// touchQuestionQuietly stores the question without a new version.
+func (w *work) touchQuestionQuietly(q *questionRecord) {
+	if q.dirty == clean {
+		w.touched = append(w.touched, q)
+		q.dirty = quiet
+	}
+}
+
 // moveCall changes the state of a call and what goes with the new state:
 // leases end, open questions of an ended call are withdrawn, times are set anew.
 func (w *work) moveCall(c *callRecord, to CallState, reason, detail string) error {
@@ -306,14 +316,19 @@ func (w *work) moveCall(c *callRecord, to CallState, reason, detail string) erro
 	if to.Ended() {
 		c.Ended = w.now
 	}
-	if to.Ended() || to == Uncertain {
-		c.Held = false
-		if err := w.closeRest(c); err != nil || to != Uncertain {
+	if !to.Ended() && to != Uncertain {
+		return nil
+	}
+	c.Held = false
+	if err := w.closeRest(c); err != nil {
+		return err
+	}
+	if to == Uncertain {
+		if err := w.drop(c); err != nil {
 			return err
 		}
-		return w.drop(c)
 	}
-	return nil
+	return w.auditEnd(c)
 }
 
 // endApproval closes the approval that a call waited for, if nobody decided it.
@@ -370,7 +385,12 @@ func (w *work) closeQuestion(q *questionRecord, to QuestionState, by Closer) err
 		return err
 	}
 	q.ClosedBy, q.Closed = by, w.now
-	return nil
+	if by == ByPerson {
+		return nil // an answer has an entry of its own
+	}
+	e := w.auditQuestion(AuditClosed, q)
+	e.State, e.Reason = string(to), string(by)
+	return w.audit(e)
 }
 
 // reopen makes a closed question answerable again.

@@ -87,7 +87,7 @@ func approvalFields(k *kit) {
 	if err := k.store.View(k.ctx, "p", func(tx inbox.Tx) error { return tx.PutApproval(row) }); err == nil {
 		k.t.Error("a view wrote an approval")
 	}
-	k.update("p", func(tx inbox.Tx) error { return tx.Erase() })
+	k.update("p", func(tx inbox.Tx) error { return tx.Erase(&inbox.AuditRow{At: at}) })
 	k.view("p", func(tx inbox.Tx) error {
 		_, err := tx.Approval("a_1")
 		k.is("Approval after Erase", err, inbox.ErrNotFound)

@@ -212,10 +212,10 @@ func erase(k *kit) {
 	// A transaction that fails erases nothing.
 	no := errors.New("no")
 	k.is("Update", k.store.Update(k.ctx, k.ann.Key(), func(tx inbox.Tx) error {
-		return errors.Join(tx.Erase(), no)
+		return errors.Join(tx.Erase(&inbox.AuditRow{At: tx.Now()}), no)
 	}), no)
 	k.state(c.ID, inbox.Ready)
-	if err := k.store.View(k.ctx, k.ann.Key(), func(tx inbox.Tx) error { return tx.Erase() }); err == nil {
+	if err := k.store.View(k.ctx, k.ann.Key(), func(tx inbox.Tx) error { return tx.Erase(&inbox.AuditRow{At: tx.Now()}) }); err == nil {
 		k.t.Error("a view erased")
 	}
 	k.state(c.ID, inbox.Ready)

@@ -24,6 +24,7 @@ func TestStore(t *testing.T, fresh Fresh) {
 		{"race", raceTests},
 		{"retention", retentionTests},
 		{"approval", approvalTests},
+		{"audit", auditTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

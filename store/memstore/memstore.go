@@ -43,6 +43,8 @@ type Store struct {
 type database struct {
 	turn       chan struct{}
 	principals map[string]*rows
+	audit      []*inbox.AuditRow // in the order of their numbers; those of the erased have no principal
+	audited    int64             // the last number
 }
 
 // rows are those of one principal.
@@ -53,6 +55,7 @@ type rows struct {
 	keys      map[string]remembered
 	events    []inbox.Event // in order, without gaps
 	last      int64         // number of the last event
+	disabled  bool
 }
 
 type remembered struct {
@@ -90,12 +93,15 @@ func open(db *database, options *Options) *Store {
 func (s *Store) Clone(options *Options) *Store {
 	s.db.turn <- struct{}{}
 	defer s.unlock()
-	db := &database{turn: make(chan struct{}, 1), principals: make(map[string]*rows, len(s.db.principals))}
+	db := &database{
+		turn: make(chan struct{}, 1), principals: make(map[string]*rows, len(s.db.principals)),
+		audit: slices.Clip(s.db.audit), audited: s.db.audited,
+	}
 	for key, r := range s.db.principals {
 		// Rows, values and events are replaced, never changed, so they are shared.
 		db.principals[key] = &rows{
 			calls: maps.Clone(r.calls), questions: maps.Clone(r.questions), approvals: maps.Clone(r.approvals), keys: maps.Clone(r.keys),
-			events: slices.Clip(r.events), last: r.last,
+			events: slices.Clip(r.events), last: r.last, disabled: r.disabled,
 		}
 	}
 	return open(db, options)
@@ -182,7 +188,10 @@ func (s *Store) begin(ctx context.Context, principal string) *tx {
 	if base == nil {
 		base = newRows()
 	}
-	return &tx{ctx: ctx, principal: principal, base: base, now: s.clock(), last: base.last, first: base.last + 1 - int64(len(base.events))}
+	return &tx{
+		ctx: ctx, principal: principal, db: s.db, base: base, now: s.clock(), last: base.last,
+		first: base.last + 1 - int64(len(base.events)), disabled: base.disabled,
+	}
 }
 
 // Ready implements [inbox.Store].

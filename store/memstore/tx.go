@@ -14,18 +14,26 @@ import (
 type tx struct {
 	ctx       context.Context
 	principal string
+	db        *database
 	base      *rows
 	added     *rows // nil in a view
-	erased    bool
+	audit     []*inbox.AuditRow
+	disabled  bool
+	erased    *inbox.AuditRow
 	now       time.Time
 
 	first, last int64 // of the events, with the changes of this transaction
 }
 
 func (t *tx) commit(db *database) {
-	if t.erased {
+	if t.erased != nil {
 		delete(db.principals, t.principal)
+		db.audit = slices.DeleteFunc(slices.Clone(db.audit), func(r *inbox.AuditRow) bool { return r.Principal == t.principal })
+		db.append("", t.erased)
 		return
+	}
+	for _, row := range t.audit {
+		db.append(t.principal, row)
 	}
 	rows := db.principals[t.principal]
 	if rows == nil {
@@ -45,7 +53,7 @@ func (t *tx) commit(db *database) {
 	}
 	rows.events = append(rows.events, t.added.events...)
 	rows.events = rows.events[len(rows.events)-int(t.last+1-t.first):]
-	rows.last = t.last
+	rows.last, rows.disabled = t.last, t.disabled
 }
 
 // events are those that are kept, in order.
@@ -282,10 +290,20 @@ func (t *tx) TrimEvents(first int64) error {
 	return nil
 }
 
-func (t *tx) Erase() error {
+func (t *tx) Disabled() (bool, error) { return t.disabled, t.ctx.Err() }
+
+func (t *tx) SetDisabled(disabled bool) error {
 	if err := t.writable(); err != nil {
 		return err
 	}
-	t.erased = true
+	t.disabled = disabled
+	return nil
+}
+
+func (t *tx) Erase(last *inbox.AuditRow) error {
+	if err := t.writable(); err != nil {
+		return err
+	}
+	t.erased = copyAudit(last)
 	return nil
 }

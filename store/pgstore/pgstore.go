@@ -61,7 +61,7 @@ type Store struct {
 }
 
 // tables are the names as statements write them.
-type tables struct{ principals, calls, questions, approvals, keys, events string }
+type tables struct{ principals, calls, questions, approvals, keys, events, audit string }
 
 // Open connects to the database and brings its tables up to date, as [Migrate]
 // does, if they are older than this program. dsn is a URL
@@ -87,7 +87,7 @@ func name(schema string) tables {
 	in := func(table string) string { return pgx.Identifier{schema, table}.Sanitize() }
 	return tables{
 		principals: in("inbox_principals"), calls: in("inbox_calls"),
-		questions: in("inbox_questions"), approvals: in("inbox_approvals"), keys: in("inbox_keys"), events: in("inbox_events"),
+		questions: in("inbox_questions"), approvals: in("inbox_approvals"), keys: in("inbox_keys"), events: in("inbox_events"), audit: in("inbox_audit"),
 	}
 }
 

@@ -102,7 +102,9 @@ func TestModes(t *testing.T) {
 				call := &inbox.CallRow{ID: `c_'\`, Seq: 1, Server: "s", State: inbox.Ready, Owner: "m/1", Due: now, Ended: now, Created: now, Updated: now, Content: content}
 				question := &inbox.QuestionRow{ID: "q_1", Seq: 2, Call: call.ID, Server: "s", State: inbox.Open, Due: now.Add(time.Hour), Created: now, Content: content}
 				_, err := tx.Append(inbox.CallEvent, string(call.ID))
-				return errors.Join(err, tx.PutCall(call), tx.PutQuestion(question), tx.Remember("k", content, now.Add(time.Hour)), tx.TrimEvents(1))
+				approval := &inbox.ApprovalRow{ID: "a_1", Call: call.ID, State: inbox.ApprovalOpen, Assignee: "q", Standing: "d", Created: now, Content: content}
+				audit := &inbox.AuditRow{At: now, Kind: inbox.AuditAsked, Call: call.ID, Detail: content}
+				return errors.Join(err, tx.PutApproval(approval), tx.AppendAudit(audit), tx.SetDisabled(true), tx.PutCall(call), tx.PutQuestion(question), tx.Remember("k", content, now.Add(time.Hour)), tx.TrimEvents(1))
 			})
 			if err != nil {
 				t.Fatalf("Update: %v", err)
@@ -115,6 +117,15 @@ func TestModes(t *testing.T) {
 				questions, err := tx.Questions(inbox.QuestionQuery{Call: `c_'\`, States: []inbox.QuestionState{inbox.Open}})
 				if len(questions) != 1 || err != nil || !bytes.Equal(questions[0].Content, content) {
 					t.Errorf("Questions = %+v, %v", questions, err)
+				}
+				if rows, err := tx.Audits(inbox.AuditQuery{Call: `c_'\`, Kinds: []inbox.AuditKind{inbox.AuditAsked}, Before: 99, Limit: 9}); len(rows) != 1 || err != nil {
+					t.Errorf("Audits = %+v, %v", rows, err)
+				}
+				if disabled, err := tx.Disabled(); !disabled || err != nil {
+					t.Errorf("Disabled = %t, %v", disabled, err)
+				}
+				if approvals, err := tx.Approvals(inbox.ApprovalQuery{Call: `c_'\`, Standing: []string{"d", "e"}}); len(approvals) != 1 || err != nil {
+					t.Errorf("Approvals = %+v, %v", approvals, err)
 				}
 				if value, err := tx.Remembered("k"); !bytes.Equal(value, content) || err != nil {
 					t.Errorf("Remembered = %q, %v", value, err)
@@ -151,7 +162,16 @@ func TestModes(t *testing.T) {
 			if next, err := store.NextDue(t.Context()); !next.Equal(now.Add(time.Hour)) || err != nil {
 				t.Errorf("NextDue = %v, %v", next, err)
 			}
-			err = store.Update(t.Context(), "p", inbox.Tx.Erase)
+			if rows, err := store.Audit(t.Context(), 0, 9); len(rows) != 1 || err != nil || rows[0].Principal != "p" || !bytes.Equal(rows[0].Detail, content) || !rows[0].At.Equal(now) {
+				t.Errorf("Audit = %+v, %v", rows, err)
+			}
+			if refs, err := store.Assigned(t.Context(), inbox.AssignedQuery{Assignees: []string{"q", "r"}, Open: true, After: "a", AfterTime: now.Add(-time.Hour), Limit: 9}); len(refs) != 1 || err != nil || refs[0].Approval != "a_1" {
+				t.Errorf("Assigned = %+v, %v", refs, err)
+			}
+			if n, err := store.TrimAudit(t.Context(), time.Hour, 9); n != 0 || err != nil {
+				t.Errorf("TrimAudit = %d, %v", n, err)
+			}
+			err = store.Update(t.Context(), "p", func(tx inbox.Tx) error { return tx.Erase(&inbox.AuditRow{At: now}) })
 			if err != nil {
 				t.Errorf("Erase: %v", err)
 			}

@@ -190,10 +190,10 @@ func (t *tx) take(batch *pgx.Batch, key string) {
 		lock = ` FOR UPDATE`
 	}
 	idle := strconv.FormatInt(idleTime.Milliseconds(), 10)
-	batch.Queue(`WITH mine AS MATERIALIZED (SELECT id, last_event FROM `+t.store.tables.principals+` WHERE key = $3`+lock+`)
-		SELECT coalesce(mine.id, 0), coalesce(mine.last_event, 0), `+clockTime(`$1`)+`, `+settle+`
+	batch.Queue(`WITH mine AS MATERIALIZED (SELECT id, last_event, disabled FROM `+t.store.tables.principals+` WHERE key = $3`+lock+`)
+		SELECT coalesce(mine.id, 0), coalesce(mine.last_event, 0), coalesce(mine.disabled, false), `+clockTime(`$1`)+`, `+settle+`
 		FROM (SELECT 1) AS one LEFT JOIN mine ON true`, t.store.clock(), idle, key).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&t.principal, &t.last, column{&t.now}, nil, nil)
+		return row.Scan(&t.principal, &t.last, &t.disabled, column{&t.now}, nil, nil)
 	})
 }
 

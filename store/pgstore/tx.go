@@ -26,12 +26,14 @@ type tx struct {
 
 	principal int64 // 0: no row
 	last      int64 // event
+	disabled  bool
 
 	ahead  ahead
 	missed bool // a view that is over was asked for more than it has
 
 	pending  *pgx.Batch // writes that were not sent yet
 	appended []inbox.Event
+	audited  []*inbox.AuditRow
 }
 
 // maxPending bounds the writes that are collected.
@@ -66,7 +68,7 @@ func (t *tx) exec(query string, args ...any) error {
 
 // bound sends what is pending if it is too much to keep.
 func (t *tx) bound() error {
-	if t.pending.Len()+len(t.appended) < maxPending {
+	if t.pending.Len()+len(t.appended)+len(t.audited) < maxPending {
 		return nil
 	}
 	return t.conn.SendBatch(t.ctx, t.writes()).Close()
@@ -75,6 +77,7 @@ func (t *tx) bound() error {
 // writes returns what is pending, as one batch to send.
 func (t *tx) writes() *pgx.Batch {
 	t.queueEvents()
+	t.queueAudit()
 	batch := t.pending
 	t.pending = &pgx.Batch{}
 	return batch
@@ -360,14 +363,28 @@ func (t *tx) TrimEvents(first int64) error {
 	return t.exec(`DELETE FROM `+t.store.tables.events+` WHERE principal = $1 AND seq < $2`, t.principal, first)
 }
 
-func (t *tx) Erase() error {
+func (t *tx) Disabled() (bool, error) { return t.disabled, t.ctx.Err() }
+
+func (t *tx) SetDisabled(disabled bool) error {
+	if err := t.exec(`UPDATE `+t.store.tables.principals+` SET disabled = $2 WHERE id = $1`, t.principal, disabled); err != nil {
+		return err
+	}
+	t.disabled = disabled
+	return nil
+}
+
+func (t *tx) Erase(last *inbox.AuditRow) error {
 	t.ahead = ahead{}
 	t.queueEvents()
+	t.queueAudit()
 	tables := t.store.tables
-	for _, table := range []string{tables.events, tables.keys, tables.approvals, tables.questions, tables.calls} {
+	for _, table := range []string{tables.events, tables.keys, tables.audit, tables.approvals, tables.questions, tables.calls} {
 		if err := t.exec(`DELETE FROM `+table+` WHERE principal = $1`, t.principal); err != nil {
 			return err
 		}
 	}
-	return t.exec(`DELETE FROM `+tables.principals+` WHERE id = $1`, t.principal)
+	return errors.Join(
+		t.exec(`DELETE FROM `+tables.principals+` WHERE id = $1`, t.principal),
+		t.exec(`INSERT INTO `+tables.audit+` (at, kind, call, detail) VALUES ($1, $2, $3, $4)`,
+			always(last.At), string(last.Kind), string(last.Call), blob(last.Detail)))
 }

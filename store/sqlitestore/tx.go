@@ -22,13 +22,21 @@ type tx struct {
 	principal int64
 	last      int64 // event
 	stored    int64 // the last event that the principal's row knows of
+	disabled  bool
 }
 
 var errReadOnly = errors.New("sqlitestore: writing in a view")
 
+// nobody is the key of a transaction that is on no principal's rows. No
+// principal has it.
+const nobody = ""
+
 // begin finds the principal's row; an update makes it if there is none.
 func (t *tx) begin(key string) error {
-	err := t.row(`SELECT id, last_event FROM inbox_principals WHERE key = ?`, []any{key}, &t.principal, &t.last)
+	if key == nobody {
+		return nil
+	}
+	err := t.row(`SELECT id, last_event, disabled FROM inbox_principals WHERE key = ?`, []any{key}, &t.principal, &t.last, &t.disabled)
 	if errors.Is(err, sql.ErrNoRows) {
 		t.principal, t.last = 0, 0 // no row has the id 0
 		if !t.write {
@@ -340,13 +348,26 @@ func (t *tx) TrimEvents(first int64) error {
 	return t.exec(`DELETE FROM inbox_events WHERE principal = ? AND seq < ?`, t.principal, first)
 }
 
-func (t *tx) Erase() error {
-	for _, table := range []string{"inbox_events", "inbox_keys", "inbox_approvals", "inbox_questions", "inbox_calls"} {
+func (t *tx) Disabled() (bool, error) { return t.disabled, t.caller.Err() }
+
+func (t *tx) SetDisabled(disabled bool) error {
+	if err := t.exec(`UPDATE inbox_principals SET disabled = ? WHERE id = ?`, disabled, t.principal); err != nil {
+		return err
+	}
+	t.disabled = disabled
+	return nil
+}
+
+func (t *tx) Erase(last *inbox.AuditRow) error {
+	for _, table := range []string{"inbox_events", "inbox_keys", "inbox_audit", "inbox_approvals", "inbox_questions", "inbox_calls"} {
 		if err := t.exec(`DELETE FROM `+table+` WHERE principal = ?`, t.principal); err != nil {
 			return err
 		}
 	}
-	return t.exec(`DELETE FROM inbox_principals WHERE id = ?`, t.principal)
+	if err := t.exec(`DELETE FROM inbox_principals WHERE id = ?`, t.principal); err != nil {
+		return err
+	}
+	return t.appendAudit(nil, last)
 }
 
 // View implements [inbox.Store].

@@ -6,7 +6,7 @@
 
 CREATE TABLE inbox_approvals (
 	id           text COLLATE "C" PRIMARY KEY,
-	principal    bigint NOT NULL REFERENCES inbox_principals,
+	principal    bigint NOT NULL REFERENCES inbox_principals ON DELETE CASCADE,
 	call         text COLLATE "C" NOT NULL,
 	seq          bigint NOT NULL,
 	conversation text COLLATE "C" NOT NULL,

@@ -4,7 +4,7 @@
 
 CREATE TABLE inbox_approvals (
 	id           TEXT PRIMARY KEY,
-	principal    INTEGER NOT NULL REFERENCES inbox_principals,
+	principal    INTEGER NOT NULL REFERENCES inbox_principals ON DELETE CASCADE,
 	call         TEXT NOT NULL,
 	seq          INTEGER NOT NULL,
 	conversation TEXT NOT NULL,
