@@ -2,10 +2,10 @@
 // that are wrong before they are ever sent, and errors of questions that are
 // dropped.
 //
-// Analyzer looks at every struct that elicit.Ask or elicit.NewQuestion is
+// Analyzer looks at every type that elicit.Ask or elicit.NewQuestion is
 // instantiated with, reads its tags as the kit does, and has package lint judge
 // the schema; findings stand at the field. It also looks at what becomes of the
-// error of Ask, AskAll, Choose, Confirm, Memo and Visit: a handler that drops
+// error of Ask, AskAll, Choose, ChooseSeveral, Confirm, Memo and Visit: a handler that drops
 // it goes on without an answer.
 //
 // Run it as
@@ -25,6 +25,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -66,7 +67,7 @@ func run(pass *analysis.Pass) (any, error) {
 			if name == "Ask" {
 				checkError(pass, cur, call, name)
 			}
-		case "AskAll", "Choose", "Confirm", "Memo", "Visit":
+		case "AskAll", "Choose", "ChooseSeveral", "Confirm", "Memo", "Visit":
 			checkError(pass, cur, call, name)
 		}
 	}
@@ -124,8 +125,7 @@ func (c *formCheck) call(call *ast.CallExpr) {
 	}
 	s, ok := t.Underlying().(*types.Struct)
 	if !ok || isNamed(t, "time", "Time") {
-		c.report(call.Pos(), "form-type", "a form is a struct, not "+types.TypeString(t, types.RelativeTo(c.pass.Pkg)))
-		return
+		s = c.bare(call, t)
 	}
 	schema, positions, bad := readStruct(s, c.chosenAtRunTime(call))
 	here := func(pos token.Pos) token.Pos { // another package's fields have no place in this report
@@ -158,6 +158,22 @@ func (c *formCheck) call(call *ast.CallExpr) {
 		}
 		c.report(pos, f.Code, f.Text)
 	}
+}
+
+// bare is the form of a type that is no struct: one field, named by the key.
+func (c *formCheck) bare(call *ast.CallExpr, t types.Type) *types.Struct {
+	at := 0 // of NewQuestion
+	if elicitFunc(c.pass, call) == "Ask" {
+		at = 2
+	}
+	key := "value"
+	if at < len(call.Args) {
+		if v := c.pass.TypesInfo.Types[call.Args[at]].Value; v != nil && v.Kind() == constant.String {
+			key = constant.StringVal(v)
+		}
+	}
+	field := types.NewField(call.Pos(), c.pass.Pkg, "Value", t, false)
+	return types.NewStruct([]*types.Var{field}, []string{"json:" + strconv.Quote(key)})
 }
 
 // chosenAtRunTime names the fields that elicit.Choices turns into choices.

@@ -56,7 +56,16 @@ func questions(ctx context.Context, call *elicit.Call, flights []string) error {
 	if _, err := elicit.Ask[Bad](ctx, call, "bad", "Where to?"); err != nil {
 		return err
 	}
-	if _, err := elicit.Ask[string](ctx, call, "text", "Where to?"); err != nil { // want `form-type`
+	if _, err := elicit.Ask[string](ctx, call, "text", "Where to?"); err != nil {
+		return err
+	}
+	if _, err := elicit.Ask[[]int](ctx, call, "rows", "Which rows?"); err != nil { // want `form-type`
+		return err
+	}
+	if _, err := elicit.Ask[string](ctx, call, "password", "What is it?"); err != nil { // want `secret-in-form`
+		return err
+	}
+	if _, err := elicit.Ask[[]string](ctx, call, "flights", "Which flights?", elicit.Choices("flights", flights, option)); err != nil {
 		return err
 	}
 	door := elicit.NewQuestion[Door]("door", "Which code?")
