@@ -45,8 +45,9 @@
 //
 // So a handler asks before it acts: what it does before its last question
 // happens in every round. Keys name questions and memos; the order in which
-// they come does not matter. A question whose text or form has changed since
-// it was answered, say after a deploy, is asked again.
+// they come does not matter. Two questions under one key in a run are an error:
+// what is asked in a loop has a number in its key. A question whose text or form
+// has changed since it was answered, say after a deploy, is asked again.
 //
 // # Forms
 //
@@ -66,11 +67,22 @@
 //	             -               not part of the form
 //
 // A named string type with a method Options() []Option is a choice too, and
-// [Choices] makes one from values that are known at run time only. What a
+// [Choices] makes one from values that are known at run time only. Where one
+// field is enough there need not be a struct: Ask[string], Ask[int] and
+// Ask[[]Bread] ask for a value under the key of the question, [Choose] and
+// [ChooseSeveral] for things out of a list. [Asks] has a form checked when its
+// tool is added. What a
 // revision lacks falls back, as for clients of 2025-06-18, where
 // several choices become one yes-or-no field each. A form that asks for a
 // password, a key or a card number is an error: that belongs on a page of your
 // own, to which [Visit] sends the person, never in a form.
+//
+// # Pages
+//
+// [Visit] sends the person to a page of the server's own, for what must not pass
+// the client. Its function done says whether they have finished there, and is all
+// that the kit has to know: clients of 2025-11-25 are told when it turns true. With
+// [CallAgain] such a client is not made to hold the call open meanwhile.
 //
 // # What can go wrong
 //
