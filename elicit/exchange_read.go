@@ -3,7 +3,6 @@ package elicit
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -88,27 +87,26 @@ func readCall(body []byte) (*callMessage, bool) {
 // basic, "_meta"), if it is said as the SDK wants it.
 func (m *callMessage) readMeta(raw json.RawMessage) bool {
 	var said struct {
-		Version      string          `json:"io.modelcontextprotocol/protocolVersion"`
-		Client       json.RawMessage `json:"io.modelcontextprotocol/clientInfo"`
-		Capabilities json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
+		Version      string              `json:"io.modelcontextprotocol/protocolVersion"`
+		Client       *mcp.Implementation `json:"io.modelcontextprotocol/clientInfo"`
+		Capabilities *struct {
+			mcp.ClientCapabilities
+			Roots *mcp.RootCapabilities `json:"roots"` // shadows an older field
+		} `json:"io.modelcontextprotocol/clientCapabilities"`
 	}
-	if len(raw) == 0 || decodeExact(raw, &said) != nil || said.Version != modernRevision ||
-		len(said.Capabilities) == 0 || decodeExact(said.Capabilities, &m.capabilities) != nil || m.capabilities == nil {
+	if len(raw) == 0 || decodeExact(raw, &said) != nil || said.Version != modernRevision || said.Capabilities == nil {
 		return false
 	}
-	if said.Client != nil && (decodeExact(said.Client, &m.client) != nil || m.client == nil) {
-		return false
-	}
-	var roots struct {
-		Roots *mcp.RootCapabilities `json:"roots"`
-	}
-	if decodeExact(said.Capabilities, &roots) != nil {
-		return false
-	}
-	m.capabilities.RootsV2 = roots.Roots // as the SDK does
 	// encoding/json makes no map larger than what goes into it.
 	if json.Unmarshal(raw, &m.meta) != nil || m.meta == nil {
 		return false
+	}
+	if _, given := m.meta[mcp.MetaKeyClientInfo]; given && said.Client == nil {
+		return false
+	}
+	m.client, m.capabilities = said.Client, &said.Capabilities.ClientCapabilities
+	if said.Capabilities.Roots != nil { // as the SDK does
+		m.capabilities.RootsV2, m.capabilities.Roots = said.Capabilities.Roots, *said.Capabilities.Roots
 	}
 	delete(m.meta, metaRaw) // nobody outside may set it
 	level, _ := m.meta[mcp.MetaKeyLogLevel].(string)
@@ -143,13 +141,17 @@ func (m *callMessage) request(session *mcp.ServerSession, extra *mcp.RequestExtr
 
 // requestID reads an id that comes back as it was sent.
 func requestID(raw json.RawMessage) (jsonrpc.ID, bool) {
-	var value any
-	if json.Unmarshal(raw, &value) != nil || value == nil {
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+		if n <= -1<<53 || n >= 1<<53 || strconv.FormatInt(n, 10) != string(raw) {
+			return jsonrpc.ID{}, false
+		}
+		id, err := jsonrpc.MakeID(float64(n))
+		return id, err == nil
+	}
+	var text *string
+	if json.Unmarshal(raw, &text) != nil || text == nil {
 		return jsonrpc.ID{}, false
 	}
-	if number, ok := value.(float64); ok && (math.Abs(number) >= 1<<53 || strconv.FormatInt(int64(number), 10) != string(raw)) {
-		return jsonrpc.ID{}, false
-	}
-	id, err := jsonrpc.MakeID(value)
+	id, err := jsonrpc.MakeID(*text)
 	return id, err == nil
 }

@@ -1,6 +1,7 @@
 package elicit
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -302,9 +303,12 @@ func (q *question) judge(content json.RawMessage, rev revision) (members map[str
 			known[f.name] = raw
 		}
 	}
-	text, err := json.Marshal(known)
-	if err != nil {
-		return nil, "the answer is not usable JSON"
+	text := []byte(content)
+	if rev == rev20250618 || len(known) < len(members) {
+		var err error
+		if text, err = json.Marshal(known); err != nil {
+			return nil, "the answer is not usable JSON"
+		}
 	}
 	filled, err := q.schema.Fill(text, form.FillRequired)
 	if err != nil {
@@ -312,6 +316,9 @@ func (q *question) judge(content json.RawMessage, rev revision) (members map[str
 	}
 	if errs := q.schema.Check(filled); len(errs) > 0 {
 		return nil, describe(errs)
+	}
+	if bytes.Equal(filled, text) {
+		return known, ""
 	}
 	if err := json.Unmarshal(filled, &known); err != nil {
 		return nil, "the answer is not usable JSON"

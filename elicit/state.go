@@ -65,7 +65,7 @@ func openState(ring *seal.Ring, b binding, text string, limit int, now time.Time
 		return continuation{}, "altered, or of another key, server, person, request or arguments"
 	}
 	var state requestState
-	if err := json.Unmarshal(opened, &state); err != nil {
+	if err := decodeExact(opened, &state); err != nil {
 		return continuation{}, "of another version"
 	}
 	if !now.Before(state.Expires) {
