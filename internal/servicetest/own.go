@@ -111,6 +111,14 @@ func (s *OwnPostgres) DSN(addr, schema string) string {
 	return "postgres://postgres@" + addr + "/postgres?sslmode=disable&search_path=" + schema
 }
 
+// URL leads to its database, for programs that know no schema in an address.
+func (s *OwnPostgres) URL() string {
+	return "postgres://postgres@" + s.Address() + "/postgres?sslmode=disable"
+}
+
+// Program is the path of one of its programs, such as pg_dump.
+func (s *OwnPostgres) Program(name string) string { return filepath.Join(s.bin, name) }
+
 // Address is where it listens.
 func (s *OwnPostgres) Address() string { return net.JoinHostPort(s.addr, s.port) }
 
