@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -42,7 +43,7 @@ Examples:
 // runWithin runs a subcommand of a subcommand: the flags after its word are its own.
 func runWithin(ctx context.Context, cmd command, env *environment) error {
 	fs := flag.NewFlagSet("parley "+cmd.name, flag.ContinueOnError)
-	fs.SetOutput(new(strings.Builder)) // report and printHelp print errors and help
+	fs.SetOutput(io.Discard) // report and printHelp print errors and help
 	do := cmd.setup(fs)
 	err := parse(fs, env.args[1:], env)
 	if errors.Is(err, flag.ErrHelp) {

@@ -117,45 +117,48 @@ func (e *evaluation) told(s Step) {
 
 // rule reports whether u matches. The conditions that cost little come first.
 func (e *evaluation) rule(u *rule) outcome {
-	why := e.mismatch(u)
-	step := Step{Rule: u.name, Line: u.line}
-	if why != nil {
-		if e.tell != nil {
-			step.Why = why()
-			e.tell(step)
+	what, why := e.judge(u)
+	if e.tell != nil {
+		names := map[outcome]Outcome{skipped: Skipped, matched: Matched, unknown: Unknown}
+		e.tell(Step{Rule: u.name, Line: u.line, Outcome: names[what], Why: why()})
+	}
+	return what
+}
+
+// judge returns what becomes of u and a way to say why, which costs more than
+// the judgement and is seldom wanted.
+func (e *evaluation) judge(u *rule) (outcome, func() string) {
+	if why := e.mismatch(u); why != nil {
+		return skipped, why
+	}
+	if len(u.domains) > 0 {
+		domain := e.question.Domain
+		if domain == "" {
+			return unknown, func() string { return "domain: nobody can tell where the address leads" }
 		}
-		return skipped
-	}
-	holds, err := e.domain(u)
-	if err == nil && holds && u.when != nil {
-		holds, err = e.when(u.when)
-		step.Why = "when: " + plain.Line(u.whenText, 200)
-	} else if err == nil && !holds && e.tell != nil {
-		step.Why = fmt.Sprintf("domain: %s is not within %s", quoted(e.question.Domain), either(u.domainTexts))
-	}
-	switch {
-	case err != nil:
-		step.Outcome, step.Why = Unknown, "it cannot be evaluated: "+err.Error()
-		e.told(step)
-		return unknown
-	case !holds:
-		if u.when != nil && step.Why[0] == 'w' {
-			step.Why += " is false"
+		if !slices.ContainsFunc(u.domains, func(d domainPattern) bool { return d.match(domain) }) {
+			return skipped, func() string {
+				return fmt.Sprintf("domain: %s is not within %s", quoted(domain), either(u.domainTexts))
+			}
 		}
-		e.told(step)
-		return skipped
 	}
-	step.Outcome = Matched
 	if u.when == nil {
-		step.Why = "all its conditions hold"
-		if u.unconditional() {
-			step.Why = "it has no conditions"
+		return matched, func() string {
+			if u.unconditional() {
+				return "it has no conditions"
+			}
+			return "all its conditions hold"
 		}
-	} else {
-		step.Why += " is true"
 	}
-	e.told(step)
-	return matched
+	holds, err := e.when(u.when)
+	if err != nil {
+		return unknown, func() string { return "it cannot be evaluated: " + err.Error() }
+	}
+	what := skipped
+	if holds {
+		what = matched
+	}
+	return what, func() string { return fmt.Sprintf("when: %s is %t", plain.Line(u.whenText, 200), holds) }
 }
 
 // mismatch returns a way to say which condition does not hold; nil if all do,
@@ -205,18 +208,6 @@ func (e *evaluation) mismatch(u *rule) func() string {
 		return func() string { return fmt.Sprintf("domain: a question in %s mode has none", q.Mode) }
 	}
 	return nil
-}
-
-var errNoDomain = errors.New("nobody can tell where the address leads")
-
-func (e *evaluation) domain(u *rule) (bool, error) {
-	if len(u.domains) == 0 {
-		return true, nil
-	}
-	if e.question.Domain == "" {
-		return false, errNoDomain
-	}
-	return slices.ContainsFunc(u.domains, func(d domain) bool { return d.match(e.question.Domain) }), nil
 }
 
 var errAllCost = errors.New("the rules before it took all the work that one decision may take")

@@ -266,3 +266,22 @@ questions:
 		t.Error(diff)
 	}
 }
+
+// BenchmarkCall decides about one call by the company's policy, with arguments
+// that two rules look at.
+func BenchmarkCall(b *testing.B) {
+	r, err := Load("testdata/company.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	in := &policy.Input{
+		Phase: policy.Compose, Actor: inbox.Model, Server: "finance", Method: policy.ToolsCall, Name: "report", Groups: []string{"finance"},
+		Arguments: json.RawMessage(`{"month": "2026-11", "rows": 100, "currency": "EUR"}`),
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if d, err := r.Call(b.Context(), in); err != nil || d.Effect != policy.Ask {
+			b.Fatal(d, err)
+		}
+	}
+}

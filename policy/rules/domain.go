@@ -8,19 +8,19 @@ import (
 	"github.com/parley-mcp/parley/link"
 )
 
-// A domain is a compiled pattern for the host of an address: a name stands for
+// A domainPattern is a compiled pattern for the host of an address: a name stands for
 // itself and all below it, "*.name" for what is below it only. An IP address
 // stands for itself.
-type domain struct {
+type domainPattern struct {
 	name    string // as link.Report.Host has it, without a trailing dot
 	below   bool   // not the name itself
 	address bool
 }
 
-func compileDomain(pattern string) (domain, error) {
+func compileDomain(pattern string) (domainPattern, error) {
 	name, below := strings.CutPrefix(pattern, "*.")
 	if strings.ContainsAny(name, "*?:/@[]") {
-		return domain{}, errors.New(`a domain is a name such as example.com, or *.example.com for what is below it, without scheme, port and path`)
+		return domainPattern{}, errors.New(`a domain is a name such as example.com, or *.example.com for what is below it, without scheme, port and path`)
 	}
 	// The name is read the way the host of an address is: an international one
 	// becomes its A-label, and what no browser would keep is refused.
@@ -31,22 +31,22 @@ func compileDomain(pattern string) (domain, error) {
 		case "top_level", "local", "private_network", "link_local": // rules may be about these as well
 		default:
 			if f.Verdict == link.Refuse {
-				return domain{}, errors.New("that is no domain: " + f.Text)
+				return domainPattern{}, errors.New("that is no domain: " + f.Text)
 			}
 		}
 	}
 	if host == "" {
-		return domain{}, errors.New("that is no domain")
+		return domainPattern{}, errors.New("that is no domain")
 	}
 	_, err := netip.ParseAddr(host)
 	if err == nil && below {
-		return domain{}, errors.New("nothing is below an IP address")
+		return domainPattern{}, errors.New("nothing is below an IP address")
 	}
-	return domain{name: host, below: below, address: err == nil}, nil
+	return domainPattern{name: host, below: below, address: err == nil}, nil
 }
 
 // match compares whole labels: "ample.com" is no suffix of "example.com".
-func (d domain) match(host string) bool {
+func (d domainPattern) match(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == d.name {
 		return !d.below

@@ -50,12 +50,7 @@ func (r *Rules) ExplainQuestion(ctx context.Context, in *policy.Input, q policy.
 	return x
 }
 
-func (x *Explanation) add(s Step) {
-	if s.Outcome == "" {
-		s.Outcome = Skipped
-	}
-	x.Steps = append(x.Steps, s)
-}
+func (x *Explanation) add(s Step) { x.Steps = append(x.Steps, s) }
 
 // line finds a rule of the file: no two have one name.
 func (r *Rules) line(name string) int {

@@ -33,8 +33,8 @@ type rule struct {
 	hints        []hint
 	groups       []string
 	conversation globs
-	mode         inbox.Mode // questions only
-	domains      []domain   // questions only
+	mode         inbox.Mode      // questions only
+	domains      []domainPattern // questions only
 	domainTexts  []string
 	when         *expr
 	whenText     string
@@ -187,7 +187,7 @@ func (r *reader) globs(n *yaml.Node, what string) globs {
 	return g
 }
 
-func (r *reader) domains(n *yaml.Node) (list []domain, shown []string) {
+func (r *reader) domains(n *yaml.Node) (list []domainPattern, shown []string) {
 	texts, nodes := r.texts(n, "domain")
 	for i, text := range texts {
 		d, err := compileDomain(text)
