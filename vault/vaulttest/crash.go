@@ -52,8 +52,10 @@ type crashingStore struct {
 	world *world
 }
 
+// A step that has its effect has it in a store that is slow, too: the dying
+// machine's short patience must not be what cuts it.
 func (s *crashingStore) Update(ctx context.Context, principal string, f func(vault.Tx) error) error {
-	return s.world.step(func() error { return s.Store.Update(ctx, principal, f) })
+	return s.world.step(func() error { return s.Store.Update(context.WithoutCancel(ctx), principal, f) })
 }
 
 func (s *crashingStore) Rows(ctx context.Context, principal string, q vault.Query) (rows []*vault.Row, now time.Time, err error) {
@@ -98,85 +100,87 @@ func testCrash(t *testing.T, store Store) {
 			for at := 1; at == 1 || at <= steps; at++ {
 				for _, after := range []bool{false, true} {
 					point := fmt.Sprintf("step %d, after it: %v", at, after)
-					d := newDesk(t, store)
-					d.provider.Rotates, d.provider.Forgives = policy.rotates, policy.forgives
-					first := d.machine(nil)
-					if err := first.SetClient(t.Context(), "", vault.Client{Issuer: "https://as.example", ID: "id"}); err != nil {
-						t.Fatal(err)
-					}
-					d.save(first, func(n *vault.NewGrant) {
-						n.Terms.Renewal = policy.renewal
-						n.Terms.Client.Issuer = "https://as.example"
-					})
-					d.clock.Advance(expired)
-
-					w := &world{at: at, after: after}
-					dying := d.machineOn(&crashingStore{d.open(), w}, func(o *vault.Options) {
-						o.Endpoint = &crashingEndpoint{d.provider, w}
-						o.CommitFor = time.Millisecond
-					})
-					_, err := dying.Token(t.Context(), adaLovelace, server, "", "test")
-					if err == nil && !w.ended {
-						t.Fatalf("%s: nothing crashed", point)
-					}
-					if err := dying.Close(); err != nil {
-						t.Fatal(err)
-					}
-					if steps == 0 || at == 1 { // how many there are, from a run that does not end
-						steps = countSteps(t, store)
-					}
-					sent := d.provider.Requests()
-					stored := read(t, d.open(), adaLovelace.Key(), vault.Query{Kind: vault.KindGrant})[0]
-
-					d.clock.Advance(time.Minute) // the lease of the dead
-					var last error
-					var token vault.Token
-					survivors := []*vault.Vault{d.machine(nil), d.machine(nil)}
-					for i := range 10 {
-						token, last = survivors[i%2].Token(t.Context(), adaLovelace, server, "", "test")
-						if last == nil || errors.Is(last, vault.ErrReconnect) {
-							break
+					t.Run(point, func(t *testing.T) { // which closes what it opened
+						d := newDesk(t, store)
+						d.provider.Rotates, d.provider.Forgives = policy.rotates, policy.forgives
+						first := d.machine(nil)
+						if err := first.SetClient(t.Context(), "", vault.Client{Issuer: "https://as.example", ID: "id"}); err != nil {
+							t.Fatal(err)
 						}
-						d.clock.Advance(time.Minute)
-					}
-					n := d.provider.Requests()
-					if n > 2 {
-						t.Errorf("%s: %d requests", point, n)
-					}
-					switch {
-					case last == nil:
-						if !d.provider.Takes(token.Reveal()) {
-							t.Errorf("%s: the provider does not take %q", point, token.Reveal())
-						}
-						// The refresh token that is stored is the provider's.
+						d.save(first, func(n *vault.NewGrant) {
+							n.Terms.Renewal = policy.renewal
+							n.Terms.Client.Issuer = "https://as.example"
+						})
 						d.clock.Advance(expired)
-						if _, err := survivors[0].Token(t.Context(), adaLovelace, server, "", "test"); err != nil {
-							t.Errorf("%s: the next renewal: %v", point, err)
+
+						w := &world{at: at, after: after}
+						dying := d.machineOn(&crashingStore{d.open(), w}, func(o *vault.Options) {
+							o.Endpoint = &crashingEndpoint{d.provider, w}
+							o.CommitFor = time.Millisecond
+						})
+						_, err := dying.Token(t.Context(), adaLovelace, server, "", "test")
+						if err == nil && !w.ended {
+							t.Fatalf("%s: nothing crashed", point)
 						}
-					case policy.forgives || !policy.rotates:
-						t.Errorf("%s: the grant is lost, though the provider forgives: %v", point, last)
-					default:
-						lost++
-						if e, ok := errors.AsType[*vault.ReconnectError](last); !ok || e.Reason != vault.ReasonLostReply {
-							t.Errorf("%s: %v", point, last)
+						if err := dying.Close(); err != nil {
+							t.Fatal(err)
 						}
-						if n != sent {
-							t.Errorf("%s: the old refresh token was used again", point)
+						if steps == 0 || at == 1 { // how many there are, from a run that does not end
+							steps = countSteps(t, store)
 						}
-						if sent == 0 && stored.Version < 3 { // consent, lease, and no intent
-							t.Errorf("%s: the grant was given up, and its refresh token was never used", point)
-						}
-						for range 20 {
-							_, err := survivors[0].Token(t.Context(), adaLovelace, server, "", "test")
-							if !errors.Is(err, vault.ErrReconnect) {
-								t.Errorf("%s: then %v", point, err)
+						sent := d.provider.Requests()
+						stored := read(t, d.open(), adaLovelace.Key(), vault.Query{Kind: vault.KindGrant})[0]
+
+						d.clock.Advance(time.Minute) // the lease of the dead
+						var last error
+						var token vault.Token
+						survivors := []*vault.Vault{d.machine(nil), d.machine(nil)}
+						for i := range 10 {
+							token, last = survivors[i%2].Token(t.Context(), adaLovelace, server, "", "test")
+							if last == nil || errors.Is(last, vault.ErrReconnect) {
+								break
 							}
-							d.clock.Advance(time.Hour)
+							d.clock.Advance(time.Minute)
 						}
-						if again := d.provider.Requests(); again != n {
-							t.Errorf("%s: %d requests more", point, again-n)
+						n := d.provider.Requests()
+						if n > 2 {
+							t.Errorf("%s: %d requests", point, n)
 						}
-					}
+						switch {
+						case last == nil:
+							if !d.provider.Takes(token.Reveal()) {
+								t.Errorf("%s: the provider does not take %q", point, token.Reveal())
+							}
+							// The refresh token that is stored is the provider's.
+							d.clock.Advance(expired)
+							if _, err := survivors[0].Token(t.Context(), adaLovelace, server, "", "test"); err != nil {
+								t.Errorf("%s: the next renewal: %v", point, err)
+							}
+						case policy.forgives || !policy.rotates:
+							t.Errorf("%s: the grant is lost, though the provider forgives: %v", point, last)
+						default:
+							lost++
+							if e, ok := errors.AsType[*vault.ReconnectError](last); !ok || e.Reason != vault.ReasonLostReply {
+								t.Errorf("%s: %v", point, last)
+							}
+							if n != sent {
+								t.Errorf("%s: the old refresh token was used again", point)
+							}
+							if sent == 0 && stored.Version < 3 { // consent, lease, and no intent
+								t.Errorf("%s: the grant was given up, and its refresh token was never used", point)
+							}
+							for range 20 {
+								_, err := survivors[0].Token(t.Context(), adaLovelace, server, "", "test")
+								if !errors.Is(err, vault.ErrReconnect) {
+									t.Errorf("%s: then %v", point, err)
+								}
+								d.clock.Advance(time.Hour)
+							}
+							if again := d.provider.Requests(); again != n {
+								t.Errorf("%s: %d requests more", point, again-n)
+							}
+						}
+					})
 				}
 			}
 			if steps < 6 {
