@@ -54,7 +54,8 @@ type Asker interface {
 	set(verdict)
 }
 
-// AskAll asks several questions in one round and sets the Value and Outcome of
+// AskAll asks several questions in one round (before 2026-07-28 one after the
+// other, unless [Options.Together] says that the client can have several) and sets the Value and Outcome of
 // each. The error is nil only if all were accepted; else it is that of the
 // first pending question, or of the first that was not accepted.
 func AskAll(ctx context.Context, call *Call, questions ...Asker) error {

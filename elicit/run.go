@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -63,6 +64,7 @@ type run struct {
 	revision       revision
 	idempotencyKey string
 	inputs         []string // names of the arguments that it takes
+	together       bool     // legacy: questions of one AskAll go out at once
 	caller         any      // whose questions are counted: callerOf
 	back           backend
 	progress       *progress
@@ -101,7 +103,7 @@ type verdict struct {
 
 // ask gives the verdict on each question. Modern: all questions without an
 // answer become pending together. Legacy: they are asked one after the other,
-// because many clients can show only one at a time.
+// because no client says that it can show two; see [Options.Together].
 func (r *run) ask(ctx context.Context, questions []*question) []verdict {
 	verdicts := make([]verdict, len(questions))
 	r.mu.Lock()
@@ -127,8 +129,29 @@ func (r *run) ask(ctx context.Context, questions []*question) []verdict {
 	}
 	r.mu.Unlock()
 	begun := false // the round; the questions of one call of AskAll share it
+	if !r.together {
+		for i, q := range questions {
+			verdicts[i] = r.askBack(ctx, q, &begun)
+		}
+		return verdicts
+	}
+	var group sync.WaitGroup
+	var panicked atomic.Pointer[any]
 	for i, q := range questions {
-		verdicts[i] = r.askBack(ctx, q, &begun)
+		group.Go(func() {
+			// Reading an answer may run the author's own code; its panic is the
+			// handler's, which protect knows how to end.
+			defer func() {
+				if value := recover(); value != nil {
+					panicked.Store(&value)
+				}
+			}()
+			verdicts[i] = r.askBack(ctx, q, &begun)
+		})
+	}
+	group.Wait()
+	if value := panicked.Load(); value != nil {
+		panic(*value)
 	}
 	return verdicts
 }
@@ -154,28 +177,14 @@ func (r *run) claim(questions []*question) error {
 }
 
 // askBack asks until there is an answer that fits, or none will come. Its asking
-// begins a round, unless it joins one that has begun.
+// begins a round, unless it joins one that has begun, which r.mu guards.
 func (r *run) askBack(ctx context.Context, q *question, begun *bool) verdict {
 	defer r.lock("question " + q.key)()
 	for {
-		r.mu.Lock()
-		if r.over {
-			r.mu.Unlock()
-			return verdict{err: errOver}
-		}
-		v, out := r.resolve(q)
-		if out != nil && !*begun {
-			r.cont.Round++
-		}
-		tooMany := r.cont.Round > r.server.limits.Rounds
-		r.mu.Unlock()
+		v, out := r.next(q, begun)
 		if out == nil {
 			return v
 		}
-		if tooMany {
-			return verdict{err: &LimitError{Limit: "rounds", Max: r.server.limits.Rounds}}
-		}
-		*begun = true
 		a, err := r.send(ctx, q, out)
 		if err != nil {
 			return r.sendFailed(q, err)
@@ -184,6 +193,27 @@ func (r *run) askBack(ctx context.Context, q *question, begun *bool) verdict {
 		r.cont.record(q.key, a)
 		r.mu.Unlock()
 	}
+}
+
+// next returns a legacy question that is to be sent, or what asking has come to.
+func (r *run) next(q *question, begun *bool) (verdict, *asked) {
+	r.mu.Lock()
+	defer r.mu.Unlock() // also when the author's own code panics while it reads an answer
+	if r.over {
+		return verdict{err: errOver}, nil
+	}
+	v, out := r.resolve(q)
+	if out == nil {
+		return v, nil
+	}
+	if !*begun {
+		r.cont.Round++
+		*begun = true
+	}
+	if limit := r.server.limits.Rounds; r.cont.Round > limit {
+		return verdict{err: &LimitError{Limit: "rounds", Max: limit}}, nil
+	}
+	return verdict{}, out
 }
 
 // send asks a legacy client and waits for the person.

@@ -44,6 +44,13 @@ type Options struct {
 	// arguments all that time.
 	Lifetime time.Duration
 
+	// Together says of which clients of revisions before 2026-07-28 all questions
+	// of one [AskAll] may be open at once, by the name and version that a client
+	// calls itself. By default they are asked one after the other there: clients
+	// cannot say what they can show, and what becomes of a second question is not
+	// in the protocol.
+	Together func(clientName, clientVersion string) bool
+
 	// Replay keeps a record of each request that carries a request state or an
 	// idempotency key, so that none of them runs twice. Without it nothing is
 	// remembered; see the package documentation. One that is durable needs keys
@@ -65,6 +72,7 @@ type Server struct {
 	principal func(context.Context, *mcp.RequestExtra) (Principal, error)
 	lifetime  time.Duration
 	visitWait time.Duration
+	together  func(name, version string) bool
 	replay    ReplayGuard
 	limits    Limits
 	log       *slog.Logger
@@ -98,6 +106,7 @@ func NewServer(server *mcp.Server, options *Options) (*Server, error) {
 		audience:  options.Audience,
 		principal: options.Principal,
 		lifetime:  options.Lifetime,
+		together:  options.Together,
 		replay:    options.Replay,
 		limits:    options.Limits.withDefaults(),
 		log:       options.Logger,

@@ -130,6 +130,7 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 			return nil, refuse(refuseState)
 		}
 		r.back = s.askClient(ctx, in.session)
+		r.together = s.together != nil && s.together(in.client.Name, in.client.Version)
 		r.finished = func(ctx context.Context, id string) {
 			_ = in.session.NotifyElicitationComplete(ctx, &mcp.ElicitationCompleteParams{ElicitationID: id})
 		}

@@ -36,9 +36,13 @@ type link struct {
 	canAsk   []string // modes: form, url
 
 	person atomic.Pointer[person] // who sits there now
+	meet   *meeting               // of questions; may be nil
 }
 
 func (l *link) answer(ctx context.Context, q question) (answer, error) {
+	if l.meet != nil {
+		l.meet.wait(ctx)
+	}
 	return l.person.Load().answer(ctx, q)
 }
 

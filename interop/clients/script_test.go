@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"sync"
 	"testing"
 
 	"github.com/parley-mcp/parley/interop/stranger"
@@ -55,17 +56,27 @@ func scripted(name string) func(*testing.T, *link) func(request) outcome {
 type scriptSession struct {
 	t     *testing.T
 	link  *link
-	to    *json.Encoder
 	lines *bufio.Scanner
+
+	mu sync.Mutex // one line at a time
+	to *json.Encoder
+}
+
+func (s *scriptSession) say(message any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.to.Encode(message); err != nil {
+		s.t.Error(err)
+	}
 }
 
 // order says something to the script, and answers its questions until it has
 // a result or an error.
 func (s *scriptSession) order(message any) (json.RawMessage, *outcome) {
 	s.t.Helper()
-	if err := s.to.Encode(message); err != nil {
-		s.t.Fatal(err)
-	}
+	var answers sync.WaitGroup
+	defer answers.Wait()
+	s.say(message)
 	for s.lines.Scan() {
 		var said struct {
 			Question *struct {
@@ -87,13 +98,15 @@ func (s *scriptSession) order(message any) (json.RawMessage, *outcome) {
 		if said.Question == nil {
 			return said.Result, nil
 		}
-		reply, err := s.link.answer(s.t.Context(), said.Question.Params)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		if err := s.to.Encode(map[string]any{"id": said.Question.ID, "answer": reply}); err != nil {
-			s.t.Fatal(err)
-		}
+		asked := said.Question
+		answers.Go(func() { // another may come meanwhile
+			reply, err := s.link.answer(s.t.Context(), asked.Params)
+			if err != nil {
+				s.t.Error(err)
+				reply = answer{Action: "cancel"}
+			}
+			s.say(map[string]any{"id": asked.ID, "answer": reply})
+		})
 	}
 	s.t.Fatalf("the script ended without a word: %v", s.lines.Err())
 	return nil, nil
