@@ -246,7 +246,9 @@ func (r *reply) finish(text []byte, status int) {
 		r.event(text)
 		return
 	}
-	r.w.Header().Set("Content-Type", "application/json")
+	header := r.w.Header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Cache-Control", "no-cache, no-transform")
 	r.w.WriteHeader(status)
 	_, _ = r.w.Write(text) // a client that is gone is told by the context
 }

@@ -2,6 +2,11 @@ package elicit_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/parley-mcp/parley/elicit"
@@ -22,8 +28,10 @@ import (
 // see a difference, least of all one that gets past a check of the SDK.
 func TestSameAsSDK(t *testing.T) {
 	t.Parallel()
-	own := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
-	server, err := elicit.NewServer(own, nil)
+	own := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1", Title: "Own & <only>"}, &mcp.ServerOptions{
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.TTLMs = 7 },
+	})
+	server, err := elicit.NewServer(own, &elicit.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +44,42 @@ func TestSameAsSDK(t *testing.T) {
 	elicit.AddTool(server, &mcp.Tool{Name: "header", InputSchema: map[string]any{
 		"type": "object", "properties": map[string]any{"region": map[string]any{"type": "string", "x-mcp-header": "Region"}},
 	}}, func(context.Context, *elicit.Call, map[string]any) (none, error) { return none{}, nil })
+	elicit.AddTool(server, &mcp.Tool{Name: "typed"}, func(ctx context.Context, call *elicit.Call, in typedIn) (typedOut, error) {
+		call.Content(&mcp.TextContent{Text: "<b>&"}, &mcp.ImageContent{Data: []byte("image"), MIMEType: "image/png"})
+		switch in.To {
+		case "panic":
+			panic("typed")
+		case "error":
+			return typedOut{}, errors.New("<wrong>")
+		case "wire":
+			return typedOut{}, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "of its own", Data: json.RawMessage(`{"a":1}`)}
+		case "wrapped":
+			return typedOut{}, fmt.Errorf("wrapped: %w", &jsonrpc.Error{Code: 7, Message: "seven"})
+		case "nil map":
+			return typedOut{}, nil
+		}
+		return typedOut{Seen: in.To + "<>&", Many: map[string]int{"n": in.N}}, nil
+	})
+	elicit.AddTool(server, &mcp.Tool{Name: "list"}, func(context.Context, *elicit.Call, none) ([]string, error) { return nil, nil })
+	elicit.AddTool(server, &mcp.Tool{Name: "schema", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","maximum":9,"default":3}}}`)},
+		func(_ context.Context, _ *elicit.Call, in struct {
+			N int `json:"n"`
+		}) (any, error) {
+			return in, nil
+		})
+	elicit.AddPrompt(server, &mcp.Prompt{Name: "prompt", Arguments: []*mcp.PromptArgument{{Name: "a", Required: true}}}, func(ctx context.Context, call *elicit.Call, arguments map[string]string) (*mcp.GetPromptResult, error) {
+		if arguments["a"] == "" {
+			return nil, errors.New("no <a>")
+		}
+		_, err := elicit.Confirm(ctx, call, "sure", "Sure of "+arguments["a"]+"?")
+		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{}}, err
+	})
+	elicit.AddResource(server, &mcp.Resource{URI: "test://plain", Name: "plain", MIMEType: "text/plain"}, func(_ context.Context, _ *elicit.Call, uri string) ([]*mcp.ResourceContents, error) {
+		return []*mcp.ResourceContents{{Text: "<plain>"}}, nil
+	})
+	elicit.AddResourceTemplate(server, &mcp.ResourceTemplate{URITemplate: "test://of/{who}", Name: "of"}, func(_ context.Context, _ *elicit.Call, uri string) ([]*mcp.ResourceContents, error) {
+		return []*mcp.ResourceContents{{URI: uri, Blob: []byte("blob")}}, nil
+	})
 	mcp.AddTool(own, &mcp.Tool{Name: "sdk"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, none, error) {
 		return nil, none{}, nil
 	})
@@ -58,12 +102,66 @@ func TestSameAsSDK(t *testing.T) {
 		}
 		return changed
 	}
-	body := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(askModern) }
-	tests := []struct {
+	tool := func(name, arguments string) (map[string]string, string) {
+		return with("Mcp-Name", name), strings.NewReplacer(`"ask"`, `"`+name+`"`, `"arguments":{}`, `"arguments":`+arguments).Replace(askModern)
+	}
+	type message struct {
 		name   string
 		header map[string]string
 		body   string
-	}{
+	}
+	typed := func(name, tooled, arguments string) message {
+		header, body := tool(tooled, arguments)
+		return message{name, header, body}
+	}
+	read := func(name, uri string) message {
+		return message{name, with("Mcp-Method", "resources/read", "Mcp-Name", uri), strings.NewReplacer(`tools/call`, `resources/read`, `"name":"ask","arguments":{}`, `"uri":"`+uri+`"`).Replace(askModern)}
+	}
+	prompt := func(name, arguments string) message {
+		return message{name, with("Mcp-Method", "prompts/get", "Mcp-Name", "prompt"), strings.NewReplacer(`tools/call`, `prompts/get`, `"ask"`, `"prompt"`, `"arguments":{}`, `"arguments":`+arguments).Replace(askModern)}
+	}
+	body := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(askModern) }
+	tests := []message{
+		typed("arguments", "typed", `{"to":"Oslo","n":2}`),
+		typed("an argument of a wrong type", "typed", `{"to":1,"n":2}`),
+		typed("an argument out of range", "typed", `{"to":"Oslo","n":1e30}`),
+		typed("an argument missing", "typed", `{"n":2}`),
+		typed("an argument in capitals", "typed", `{"TO":"Oslo","n":2}`),
+		typed("an argument too many", "typed", `{"to":"Oslo","n":2,"x":1}`),
+		typed("an argument twice", "typed", `{"to":"Oslo","to":"Rome","n":2}`),
+		typed("arguments null", "typed", `null`),
+		typed("panic", "typed", `{"to":"panic","n":2}`),
+		typed("error", "typed", `{"to":"error","n":2}`),
+		typed("JSON-RPC error", "typed", `{"to":"wire","n":2}`),
+		typed("JSON-RPC error, wrapped", "typed", `{"to":"wrapped","n":2}`),
+		typed("result that does not fit", "typed", `{"to":"nil map","n":2}`),
+		typed("result that is no object", "list", `{}`),
+		typed("default", "schema", `{}`),
+		typed("beyond the schema", "schema", `{"n":10}`),
+		read("plain resource", "test://plain"),
+		read("resource of a template", "test://of/ada"),
+		read("unknown resource", "test://none"),
+		prompt("prompt", `{"a":"b"}`),
+		prompt("prompt with an error", `{}`),
+		prompt("prompt without arguments", `null`),
+		prompt("prompt with a number", `{"a":1}`),
+		{"unknown prompt", with("Mcp-Method", "prompts/get", "Mcp-Name", "none"), body(`tools/call`, `prompts/get`, `"ask"`, `"none"`)},
+		{"prompt without capability", with("Mcp-Method", "prompts/get", "Mcp-Name", "prompt"), body(`tools/call`, `prompts/get`, `"ask"`, `"prompt"`, `"arguments":{}`, `"arguments":{"a":"b"}`, `{"elicitation":{}}`, `{}`)},
+		{"log level", with(), body(`"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"debug",`)},
+		{"log level of a wrong type", with(), body(`"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":7,`)},
+		{"roots", with(), body(`{"elicitation":{}}`, `{"elicitation":{},"roots":{"listChanged":true}}`)},
+		{"roots of a wrong type", with(), body(`{"elicitation":{}}`, `{"elicitation":{},"roots":1}`)},
+		{"null as client info", with(), body(`"_meta":{`, `"_meta":{"io.modelcontextprotocol/clientInfo":null,`)},
+		{"null as capabilities", with(), body(`{"elicitation":{}}`, `null`)},
+		{"resumed stream", with("Last-Event-Id", "1"), askModern},
+		{"session id", with("Mcp-Session-Id", "1"), askModern},
+		{"something behind it", with(), askModern + "x"},
+		{"two messages", with(), askModern + askModern},
+		{"answers that are null", with(), body(`"arguments":{}`, `"arguments":{},"inputResponses":null`)},
+		{"answers nobody asked for", with(), body(`"arguments":{}`, `"arguments":{},"inputResponses":{"sure":{"action":"accept"}}`)},
+		{"the kit's own field", with(), body(`"_meta":{`, `"_meta":{"io.github.parley-mcp/raw":"{}",`)},
+		{"list of tools", with("Mcp-Method", "tools/list"), body(`tools/call`, `tools/list`)},
+		{"discover", with("Mcp-Method", "server/discover"), body(`tools/call`, `server/discover`)},
 		{"as it should be", with(), askModern},
 		{"progress", with(), body(`"_meta":{`, `"_meta":{"progressToken":"p",`)},
 		{"white space", with(), body(`"arguments":{}`, "\n\t\"arguments\" : { }")},
@@ -128,11 +226,11 @@ func TestSameAsSDK(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			wantStatus, want := request(t, "POST", sdk, test.header, test.body)
+			wantStatus, want := answer(t, sdk, test.header, test.body)
 			for way, url := range kits {
-				status, got := request(t, "POST", url, test.header, test.body)
+				status, got := answer(t, url, test.header, test.body)
 				if status != wantStatus {
-					t.Errorf("%s: HTTP %d, the SDK says %d", way, status, wantStatus)
+					t.Errorf("%s: HTTP %q, the SDK says %q", way, status, wantStatus)
 				}
 				if diff := cmp.Diff(settled(want), settled(got)); diff != "" {
 					t.Errorf("(-the SDK +%s)\n%s", way, diff)
@@ -142,7 +240,42 @@ func TestSameAsSDK(t *testing.T) {
 	}
 }
 
-var fresh = regexp.MustCompile(`"requestState":"[^"]*"|"io.github.parley-mcp/expiresAt":"[^"]*"|unmarshaling .* into`)
+type typedIn struct {
+	To string `json:"to"`
+	N  int    `json:"n"`
+}
+
+type typedOut struct {
+	Seen string         `json:"seen"`
+	Many map[string]int `json:"many"`
+}
+
+// answer returns the status and what else counts of the head, and the body.
+func answer(t *testing.T, url string, header map[string]string, body string) (head, text string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	for key, value := range header {
+		req.Header.Set(key, value)
+	}
+	req.Host = req.Header.Get("Host")
+	response, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	read, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(response.StatusCode, " ", response.Header.Get("Content-Type"), " ", response.Header.Get("Cache-Control")), string(read)
+}
+
+var fresh = regexp.MustCompile(`\(error [A-Z2-7]{26}\)|"requestState":"[^"]*"|"io.github.parley-mcp/expiresAt":"[^"]*"|unmarshaling .* into`)
 
 // settled leaves out what is new in every response, and the bytes of a request
 // that an error of the SDK quotes.

@@ -90,22 +90,29 @@ func newContract(schema *any, t reflect.Type) (*contract, error) {
 }
 
 // fill validates the value of text and returns its text with the defaults that
-// the schema has. The validator knows numbers as floats; where there are no
-// defaults, and in numbers that floats cannot hold, the text stays as it is.
+// the schema has. The validator knows numbers as floats; what is returned has
+// them as they are spelled.
 func (c *contract) fill(text json.RawMessage, value any) (json.RawMessage, error) {
-	exact := !c.defaults || lossy(value)
-	if c.defaults {
-		if err := c.resolved.ApplyDefaults(&value); err != nil {
+	if !c.defaults {
+		return text, c.resolved.Validate(value)
+	}
+	exact := value
+	if lossy(value) {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		if err := decoder.Decode(&exact); err != nil {
+			return nil, err
+		}
+	}
+	for _, filled := range []*any{&value, &exact} {
+		if err := c.resolved.ApplyDefaults(filled); err != nil {
 			return nil, err
 		}
 	}
 	if err := c.resolved.Validate(value); err != nil {
 		return nil, err
 	}
-	if exact {
-		return text, nil
-	}
-	return json.Marshal(value)
+	return json.Marshal(exact)
 }
 
 // read returns the arguments as the handler takes them. The error is for the
