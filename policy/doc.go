@@ -1,10 +1,10 @@
 // Package policy says what a host may do by itself: whether a call may leave,
 // has to be approved first, or is forbidden, and whether a question may be
 // shown. It holds the types, the [Policy] interface that a host asks, the
-// policy that holds where no other was given ([Default]), and the rule for
-// approvals that outlive one call ([Standing]). Rules that operators write in a
-// file are in package policy/rules; this package needs neither YAML nor CEL, so
-// a host that is embedded does not either.
+// policy that holds where no other was given ([Default]), and what approvals that
+// outlive a call hold on to ([Tool]). Rules that operators write in a file are in
+// package policy/rules; this package needs neither YAML nor CEL, so a host that
+// is embedded does not either.
 //
 // # Who asks, and when
 //
@@ -33,10 +33,10 @@
 //
 // A [Decision] that asks says who may approve ([Decision.MayApprove]) and what
 // an approver may be offered: this call, this conversation, or always for
-// exactly this tool. A [Standing] approval is bound to a [Tool]'s fingerprint:
-// a tool that was renamed, or whose words, schema or annotations changed, is
-// another tool. It widens nothing on its own: it counts only while the policy,
-// asked again, still asks and still offers that much.
+// exactly this tool. What outlives a call is kept by the inbox and bound to a
+// [Tool]'s fingerprint: a tool that was renamed, or whose words, schema or
+// annotations changed, is another tool. It widens nothing on its own: it counts
+// only while the policy, asked again, still asks and still offers that much.
 //
 // # Errors
 //

@@ -6,41 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/policy/internal/exact"
 )
-
-// A Standing approval is one that covers more than the call it was given for.
-type Standing struct {
-	Principal    inbox.Principal // whose calls it covers, and who gave it
-	Scope        Scope           // Conversation or Always
-	Conversation string          // with the scope Conversation
-	Tool         string          // [Tool.Fingerprint] at the time it was given
-}
-
-// Covers reports whether the approval makes d, which a policy has just decided
-// about in, an approved call. tool is the fingerprint of the tool as the server
-// lists it now; empty if it lists none of that name.
-//
-// A policy that now denies, that assigns the approval to somebody, or that no
-// longer offers as much, wins over every standing approval.
-func (s Standing) Covers(d Decision, in *Input, tool string) bool {
-	switch {
-	case d.Effect != Ask, !d.Assign.IsZero(), d.Other, !d.Offers(s.Scope):
-		return false
-	case s.Principal != in.Principal || s.Principal == inbox.Principal{}:
-		return false
-	case in.Method != ToolsCall, tool == "", s.Tool != tool:
-		return false
-	}
-	switch s.Scope {
-	case Always:
-		return true
-	case Conversation:
-		return s.Conversation != "" && s.Conversation == in.Conversation
-	}
-	return false
-}
 
 // A Tool is what a person has in mind when they approve one for more than one
 // call: which server, and what it says about the tool.
