@@ -90,6 +90,26 @@ func TestSuite(t *testing.T) {
 	}
 }
 
+// TestSuiteDirect runs what the revision that it is for requires against the
+// handler without sessions.
+func TestSuiteDirect(t *testing.T) {
+	t.Parallel()
+	server, err := conformance.NewServer(&elicit.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := elicit.NewDirectHTTPHandler(server, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := httptest.NewServer(handler)
+	t.Cleanup(endpoint.Close)
+	found, scenarios := runSuite(t, endpoint.URL, runs[0].args)
+	for _, scenario := range scenarios {
+		judge(t, runs[0].revision, scenario, found[scenario])
+	}
+}
+
 var (
 	heading = regexp.MustCompile(`(?m)^=== Running scenario: (\S+) ===$`)
 	stamp   = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
