@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"time"
@@ -32,7 +33,8 @@ func main() {
 }
 
 func run(flags report.Flags) (err error) {
-	turns, length, workers := 11, 700*time.Millisecond, 8
+	// Short turns: what else runs on the machine then hits all of them alike.
+	turns, length, workers := 45, 200*time.Millisecond, 8
 	if flags.Smoke {
 		turns, length, workers = 1, 0, 1
 	}
@@ -49,7 +51,7 @@ func run(flags report.Flags) (err error) {
 		}
 	}()
 	for _, gogc := range []string{"100", "400"} {
-		for _, role := range []string{"floor", "kit", "go-sdk", "mcp-go", typescript} {
+		for _, role := range []string{"floor", "kit", "direct", "go-sdk", "mcp-go", typescript} {
 			s, err := start(role, gogc, recorded)
 			if err != nil {
 				return err
@@ -65,8 +67,8 @@ func run(flags report.Flags) (err error) {
 	}
 	segments := make([][]segment, len(servers))
 	for range turns {
-		for i, s := range servers {
-			g, err := s.drive(workers, length)
+		for _, i := range rand.Perm(len(servers)) {
+			g, err := servers[i].drive(workers, length)
 			if err != nil {
 				return err
 			}
@@ -77,7 +79,7 @@ func run(flags report.Flags) (err error) {
 	if err != nil {
 		return err
 	}
-	intro := fmt.Sprintf("%d workers, %d turns of %s for each server, medians. Processor time is the server's own. %s After: %s.",
+	intro := fmt.Sprintf("%d workers, %d turns of %s for each server, in an order that is drawn for each; ratios are taken within a turn; medians. Processor time is the server's own. %s After: %s.",
 		workers, turns, length, report.Machine(), report.Load())
 	return report.Publish(flags, "kit", intro, callTable(servers, segments, "100"), callTable(servers, segments, "400"), sealing)
 }
@@ -132,7 +134,7 @@ func askedForm(body []byte) (any, error) {
 }
 
 var names = map[string]string{
-	"floor": "net/http, recorded bytes", "kit": "**Parley `elicit`** (seals, checks)", "go-sdk": "go-sdk v1.8.0, stateless handler", "mcp-go": "mcp-go v1.2.1", typescript: "TypeScript SDK v2.4.0 (Node.js, one thread)",
+	"floor": "net/http, recorded bytes", "kit": "**Parley `elicit`** (seals, checks)", "direct": "**Parley `elicit`**, direct handler (seals, checks)", "go-sdk": "go-sdk v1.8.0, stateless handler", "mcp-go": "mcp-go v1.2.1", typescript: "TypeScript SDK v2.4.0 (Node.js, one thread)",
 }
 
 func callTable(servers []*server, segments [][]segment, gogc string) report.Table {

@@ -50,6 +50,23 @@ type pick struct {
 
 // kit is a server on package elicit, with its defaults.
 func kit() (http.Handler, error) {
+	server, err := booking()
+	if err != nil {
+		return nil, err
+	}
+	return elicit.NewHTTPHandler(server, nil), nil
+}
+
+// direct is the same server without sessions.
+func direct() (http.Handler, error) {
+	server, err := booking()
+	if err != nil {
+		return nil, err
+	}
+	return elicit.NewDirectHTTPHandler(server, nil)
+}
+
+func booking() (*elicit.Server, error) {
 	server, err := elicit.NewServer(mcp.NewServer(&mcp.Implementation{Name: "bench", Version: "1"}, nil), nil)
 	if err != nil {
 		return nil, err
@@ -61,7 +78,7 @@ func kit() (http.Handler, error) {
 		}
 		return booked(p), nil
 	})
-	return elicit.NewHTTPHandler(server, nil), nil
+	return server, nil
 }
 
 // bareSDK is the official SDK alone: nothing is sealed, nothing is checked.
@@ -138,7 +155,7 @@ const (
 // typescript is the one server that is not written in Go: node/server.mjs.
 const typescript = "typescript"
 
-var roles = map[string]func() (http.Handler, error){"kit": kit, "go-sdk": bareSDK, "mcp-go": mcpGo, "floor": floor}
+var roles = map[string]func() (http.Handler, error){"kit": kit, "direct": direct, "go-sdk": bareSDK, "mcp-go": mcpGo, "floor": floor}
 
 // usage is what a server says about itself.
 type usage struct {
