@@ -181,6 +181,7 @@ func shape(w http.ResponseWriter, r *http.Request, how Shape, status int, body [
 	}
 	switch how {
 	case "":
+		w.Header().Set("Content-Length", strconv.Itoa(len(body))) // so that a flush is all of it
 		w.WriteHeader(status)
 		_, _ = w.Write(body)
 		return
