@@ -29,6 +29,7 @@ var withoutExample = map[string]string{
 	"serve/internal/openapi":  "a program: it writes docs/openapi.json",
 	"serve/oidc":              "its Example needs a provider: it is compiled and does not run",
 
+	"internal/vaultproof":                    "holds no code: tests of the vault in several processes",
 	"internal/fakeprovider/cmd/fakeprovider": "a program: internal/fakeprovider has the Example",
 }
 
