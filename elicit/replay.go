@@ -54,8 +54,8 @@ type CallRecord struct {
 	Version   int64        // 1 when it is taken, and 1 more when it ends
 
 	// Continuation is what a call needs to go on that its client does not carry
-	// along, sealed and bound to the record. The requests of MCP 2026-07-28 carry
-	// theirs as the request state and those of earlier revisions on the stack, so
+	// along, sealed and bound to the record. Requests of the modern era have theirs
+	// in the request state and those of the legacy era on the stack, so
 	// for them it is nil; it is of the record, so that calls which go on by
 	// themselves can share the store.
 	Continuation []byte
