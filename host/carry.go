@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +46,9 @@ type carriage struct {
 	fence     int64       // of the claim
 	marked    atomic.Bool // the request may have left
 	askedBack atomic.Bool // by a question that is held
+
+	heldMu  sync.Mutex
+	heldIDs map[inbox.QuestionID]bool // questions that are held here
 }
 
 // tries counts what may be done once, or a few times, for one call while this

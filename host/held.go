@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,7 +100,7 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 		}
 	}()
 
-	if over, err := c.over(ctx, 1); err != nil {
+	if over, err := c.overWhenReached(ctx); err != nil {
 		return nil, c.refuse(ctx, q, "", err)
 	} else if over != nil {
 		return nil, c.refuse(ctx, q, "", over)
@@ -109,7 +110,7 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 	} else if !show {
 		return nil, refuseWith(refuseShow, word)
 	}
-	held, err := c.host.inbox.Hold(ctx, c.claim, inbox.NewQuestion{Params: q.Params, ExpiresAt: elicitationExpiry(q.Params)})
+	held, err := c.store(ctx, q)
 	if err != nil {
 		return nil, c.refuse(ctx, q, "", err)
 	}
@@ -143,6 +144,64 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 		c.noteDelivery(q, held.ID)
 		return &mcp.ElicitResult{Action: string(inbox.Cancel)}, nil
 	}
+}
+
+// overWhenReached is over for one question; while the store fails it tries again.
+func (c *carriage) overWhenReached(ctx context.Context) (*inbox.LimitError, error) {
+	for {
+		over, err := c.over(ctx, 1)
+		if err == nil || saysNo(err) || !pause(ctx, storePause) {
+			return over, err
+		}
+	}
+}
+
+// store puts a question into the inbox. While the store fails it tries again:
+// the server waits for its answer as long as it takes.
+func (c *carriage) store(ctx context.Context, q *wiretap.Question) (*inbox.Question, error) {
+	for doubt := false; ; doubt = true {
+		var held *inbox.Question
+		var err error
+		if doubt { // an earlier try may be stored
+			held, err = c.stored(ctx, q.Params)
+		}
+		if err == nil && held == nil {
+			held, err = c.host.inbox.Hold(ctx, c.claim, inbox.NewQuestion{Params: q.Params, ExpiresAt: elicitationExpiry(q.Params)})
+		}
+		if err == nil {
+			c.keepHeld(held.ID)
+			return held, nil
+		}
+		if saysNo(err) || !pause(ctx, storePause) {
+			return nil, err
+		}
+	}
+}
+
+// stored finds a question of the call with these params that nobody waits for;
+// the person may have answered it meanwhile.
+func (c *carriage) stored(ctx context.Context, params json.RawMessage) (*inbox.Question, error) {
+	list, err := c.host.inbox.Questions(ctx, c.claim.Principal, inbox.QuestionFilter{Call: c.claim.Call})
+	if err != nil {
+		return nil, err
+	}
+	c.heldMu.Lock()
+	defer c.heldMu.Unlock()
+	for _, q := range list {
+		if q.Held && q.State != inbox.Withdrawn && q.Delivery == inbox.Undelivered && !c.heldIDs[q.ID] && bytes.Equal(q.Params, params) {
+			return q, nil
+		}
+	}
+	return nil, nil
+}
+
+func (c *carriage) keepHeld(id inbox.QuestionID) {
+	c.heldMu.Lock()
+	defer c.heldMu.Unlock()
+	if c.heldIDs == nil {
+		c.heldIDs = map[inbox.QuestionID]bool{}
+	}
+	c.heldIDs[id] = true
 }
 
 // deliver commits that the answer may leave. While the store fails it tries

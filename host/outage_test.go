@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/host/hosttest"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/seal"
@@ -168,6 +169,41 @@ func TestDeliveryInDoubt(t *testing.T) {
 	}
 	if puts.Load() < 2 {
 		t.Error("the word of the mark was not lost")
+	}
+}
+
+// A server asks while the store is out of reach, and the word that its question
+// is stored is lost: it waits for its answer, and the person sees one question.
+func TestHoldInDoubt(t *testing.T) {
+	t.Parallel()
+	var holds atomic.Int32
+	away := &failing{Store: memstore.New(nil)}
+	store := &doubtful{Store: away, lose: func(_ []*inbox.CallRow, questions []*inbox.QuestionRow) bool {
+		return len(questions) > 0 && holds.Add(1) == 1
+	}}
+	b := &backend{ring: seal.NewRing(), open: func(*testing.T) inbox.Store { return store }}
+	working, ask := make(chan struct{}), make(chan struct{})
+	s, _ := web(t, "legacy", &hosttest.Script{Revision: "2025-11-25", Tools: map[string]hosttest.Tool{
+		"ask": func(x *hosttest.Exchange) { close(working); <-ask; x.Text(say(read(x.Elicit(askName)))) },
+	}})
+	r := newRig(t, b, nil, s)
+	r.run()
+	call := r.start("legacy", "ask", "")
+	<-working
+	away.down.Store(true)
+	close(ask)
+	for away.told.Load() < 3 {
+		runtime.Gosched()
+	}
+	away.down.Store(false)
+	r.step(call.ID, host.Held) // by polling: with the word of the commit its hint was lost
+	r.answer(r.one(call.ID), inbox.Accept, `{"name":"Ada"}`)
+	if got := text(t, r.end(call.ID)); got != `{"action":"accept","content":{"name":"Ada"}}` {
+		t.Errorf("the server got %s", got)
+	}
+	list, err := r.in.Questions(t.Context(), ada, inbox.QuestionFilter{Call: call.ID})
+	if err != nil || len(list) != 1 || holds.Load() < 2 {
+		t.Errorf("%d questions (%v) after %d writes, want one", len(list), err, holds.Load())
 	}
 }
 
