@@ -54,6 +54,7 @@ var problems = []problem{
 	{host.ErrNoTool, http.StatusNotFound, "unknown_tool", "The server has no such tool."},
 	{inbox.ErrClosed, http.StatusConflict, "question_closed", "The question is closed."},
 	{inbox.ErrDecided, http.StatusConflict, "approval_closed", "The approval is closed."},
+	{inbox.ErrDisabled, http.StatusForbidden, "disabled", "You may not use this any more."},
 	{inbox.ErrNotDecider, http.StatusForbidden, "not_decider", "Somebody else decides this."},
 	{inbox.ErrURLChanged, http.StatusConflict, "url_changed", "The address has changed."},
 	{inbox.ErrTooLate, http.StatusConflict, "too_late", "It is too late for that."},
