@@ -17,6 +17,7 @@ func testRenewal(t *testing.T, store Store) {
 	t.Parallel()
 	run(t, store, map[string]func(*testing.T, Store){
 		"race":                   testRace,
+		"one waits":              testOneWaits,
 		"margin":                 testMargin,
 		"kept refresh token":     testKeptRefreshToken,
 		"caller leaves":          testCallerLeaves,
@@ -77,6 +78,45 @@ func testRace(t *testing.T, store Store) {
 	if d.provider.Invalid() != 0 {
 		t.Errorf("%d requests were answered with invalid_grant", d.provider.Invalid())
 	}
+}
+
+// testOneWaits: while one machine has the lease another one looks, sends
+// nothing, and gets what the first one brings.
+func testOneWaits(t *testing.T, store Store) {
+	d := newDesk(t, store)
+	looked := make(chan struct{}, 100)
+	v := d.machine(nil)
+	other := d.machineOn(&watched{d.open(), looked}, nil)
+	d.save(v, nil)
+	d.clock.Advance(expired)
+	arrived, goOn := d.provider.stall(1)
+	first := d.inBackground(v)
+	<-arrived
+	second := d.inBackground(other)
+	for range 3 {
+		<-looked
+	}
+	if n := d.provider.Requests(); n != 1 {
+		t.Errorf("%d requests while one machine has the lease", n)
+	}
+	goOn()
+	for _, done := range []<-chan result{first, second} {
+		if r := <-done; r.err != nil || r.token.Reveal() != "access-1-1" {
+			t.Errorf("a machine has %q, %v", r.token.Reveal(), r.err)
+		}
+	}
+}
+
+// watched says when a transaction has ended.
+type watched struct {
+	vault.Store
+	done chan struct{}
+}
+
+func (w *watched) Update(ctx context.Context, principal string, f func(vault.Tx) error) error {
+	err := w.Store.Update(ctx, principal, f)
+	w.done <- struct{}{}
+	return err
 }
 
 func testMargin(t *testing.T, store Store) {
