@@ -218,7 +218,11 @@ const (
 	checkName      = "keys check"
 )
 
-// checkKeys refuses keys that are not the store's, before they seal anything.
+// checkEnd is when that text ends: never.
+var checkEnd = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// checkKeys refuses keys that are not the store's, before they seal anything. The
+// text is sealed with the key that seals now: the older ones may go one day.
 func checkKeys(ctx context.Context, store inbox.Store, ring *seal.Ring) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -226,11 +230,13 @@ func checkKeys(ctx context.Context, store inbox.Store, ring *seal.Ring) error {
 	err := store.Update(ctx, checkPrincipal, func(tx inbox.Tx) error {
 		sealed, err := tx.Remembered(checkName)
 		if errors.Is(err, inbox.ErrNotFound) {
-			return tx.Remember(checkName, ring.Seal(checkName, nil, nil), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
+			return tx.Remember(checkName, ring.Seal(checkName, nil, nil), checkEnd)
 		}
 		if err == nil {
 			_, openErr := ring.Open(checkName, nil, sealed)
-			fits = openErr == nil
+			if fits = openErr == nil; fits && seal.KeyID(sealed) != ring.Primary() {
+				return tx.Remember(checkName, ring.Seal(checkName, nil, nil), checkEnd)
+			}
 		}
 		return err
 	})

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"path/filepath"
+
+	"github.com/parley-mcp/parley/internal/seal"
+	"github.com/parley-mcp/parley/vault"
+	"github.com/parley-mcp/parley/vault/pgvault"
+	"github.com/parley-mcp/parley/vault/sqlitevault"
+)
+
+var vaultCommand = command{
+	name: "vault", args: "status|rotate ...", short: "what the vault holds, and a change of its keys",
+	long: `
+The vault (docs/vault.md) keeps the credentials of people at MCP servers and providers,
+sealed with keys that are not in the store.
+
+  parley vault status     say how many rows there are, and which keys they need
+  parley vault rotate     change the key that seals, while all goes on
+
+"parley vault status --help" and "parley vault rotate --help" say more.
+
+Examples:
+  parley vault status --data /var/lib/parley
+  PARLEY_STORE=postgres://parley@db.example/parley parley vault rotate --keys keys.json`,
+	setup: func(*flag.FlagSet) func(context.Context, *environment) error {
+		return func(ctx context.Context, env *environment) error {
+			if len(env.args) == 0 {
+				return usageError("parley vault status, or parley vault rotate", "vault needs a word more")
+			}
+			word := env.args[0]
+			for _, cmd := range []command{vaultStatusCommand, vaultRotateCommand} {
+				if cmd.name == "vault "+word {
+					return runWithin(ctx, cmd, env)
+				}
+			}
+			return usageError("it is status or rotate", "there is no subcommand %q", "vault "+word)
+		}
+	},
+}
+
+// vaultFlags say where a vault and its keys are.
+type vaultFlags struct {
+	store storeFlags
+	data  string
+}
+
+func (f *vaultFlags) register(fs *flag.FlagSet) {
+	fs.StringVar(&f.store.store, "store", "", storeUsage)
+	fs.StringVar(&f.store.keys, "keys", "", keysUsage)
+	fs.StringVar(&f.data, "data", defaultData, "`DIRECTORY` of the host, where no --store is named")
+}
+
+// openedVault is a vault on a store that is there, for an operator.
+type openedVault struct {
+	*vault.Vault
+	inbox  erasable // the store beside it, which has the same keys
+	store  vault.Store
+	ring   *seal.Ring
+	keys   string // path
+	shared bool   // other machines may run on the store
+}
+
+func (o *openedVault) Close() error {
+	return errors.Join(o.Vault.Close(), o.store.Close(), o.inbox.Close())
+}
+
+// open opens the vault of a store that is there, with keys that are there. A
+// file of SQLite is locked: no host runs on it.
+func (f *vaultFlags) open(ctx context.Context) (_ *openedVault, err error) {
+	path, file, err := f.store.sqlitePath(f.data)
+	if err != nil {
+		return nil, err
+	}
+	o := &openedVault{keys: f.store.keys, shared: !file}
+	if o.keys == "" {
+		if !file {
+			return nil, usageError("name the file with --keys FILE or PARLEY_KEYS", "a store in PostgreSQL needs the keys that its machines share")
+		}
+		o.keys = filepath.Join(f.data, keysFile)
+	}
+	if o.inbox, err = openToErase(ctx, &f.store, f.data); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.inbox.Close())
+		}
+	}()
+	if o.ring, err = readKeys(o.keys); err != nil {
+		return nil, err
+	}
+	if err := checkKeys(ctx, o.inbox, o.ring); err != nil {
+		return nil, err
+	}
+	if file {
+		store, err := sqlitevault.Open(path, nil)
+		if err != nil {
+			return nil, usageError("", "the vault: %w", err)
+		}
+		o.store = store
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, startTime)
+		defer cancel()
+		store, err := pgvault.Open(ctx, f.store.store, nil)
+		if err != nil {
+			return nil, databaseError("the vault", err)
+		}
+		o.store = store
+	}
+	if o.Vault, err = vault.New(o.store, o.ring, nil); err != nil {
+		return nil, errors.Join(usageError("", "the keys: %w", err), o.store.Close())
+	}
+	return o, nil
+}
