@@ -2,75 +2,13 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/plain"
-)
 
-// An approvalRow is the host's own request for permission as pages draw it. It is no
-// question: no server asked it.
-type approvalRow struct {
-	ID           inbox.ApprovalID    `json:"id"`
-	Version      int64               `json:"version"`
-	Call         inbox.CallID        `json:"call"`
-	Conversation string              `json:"conversation" doc:"empty on calls of other people"`
-	Mine         bool                `json:"mine" doc:"it is about a call of this person"`
-	Asker        principalRow        `json:"asker"`
-	Actor        inbox.Actor         `json:"actor"`
-	Server       string              `json:"server"`
-	ServerLocal  bool                `json:"server_local"`
-	Method       string              `json:"method"`
-	Tool         string              `json:"tool"`
-	ToolTitle    string              `json:"tool_title"`
-	Description  string              `json:"description" doc:"of the tool, in the server's words"`
-	Arguments    json.RawMessage     `json:"arguments" doc:"what will be sent; null if it is larger than 256 KiB"`
-	Rule         string              `json:"rule"`
-	Reason       string              `json:"reason"`
-	Assignee     *assigneeRow        `json:"assignee" doc:"who decides, if not the asker"`
-	OtherPerson  bool                `json:"other_person" doc:"the asker may not decide"`
-	Offer        []inbox.Scope       `json:"offer"`
-	Answered     []answeredRow       `json:"answered" doc:"questions whose answers would leave with the next send"`
-	State        inbox.ApprovalState `json:"state"`
-	Scope        inbox.Scope         `json:"scope,omitempty"`
-	Standing     bool                `json:"standing" doc:"it covers calls to come"`
-	DecidedBy    *principalRow       `json:"decided_by"`
-	Via          string              `json:"via,omitempty"`
-	CanDecide    bool                `json:"can_decide"`
-	CreatedAt    *time.Time          `json:"created_at"`
-	ExpiresAt    *time.Time          `json:"expires_at"`
-	ClosedAt     *time.Time          `json:"closed_at"`
-
-	ArgumentsSize int `json:"arguments_size,omitempty"`
-}
-
-// An assigneeRow names a person or a group.
-type assigneeRow struct {
-	Principal *principalRow `json:"principal"`
-	Group     string        `json:"group,omitempty"`
-}
-
-// An answeredRow names a question, never its answer.
-type answeredRow struct {
-	Question inbox.QuestionID `json:"question"`
-	Message  string           `json:"message"`
-}
-
-// Bodies of requests and answers.
-type (
-	// An approvalList holds approvals, the oldest first.
-	approvalList struct {
-		Approvals []*approvalRow `json:"approvals"`
-	}
-	// A decisionBody is what a person decides.
-	decisionBody struct {
-		Allow bool        `json:"allow"`
-		Scope inbox.Scope `json:"scope,omitempty" doc:"of an allowance; by default once"`
-		Via   string      `json:"via,omitempty" enum:"chat,inbox,terminal,api"`
-	}
+	"github.com/parley-mcp/parley/serve/client"
 )
 
 func approvalID(r *asker) inbox.ApprovalID { return inbox.ApprovalID(r.PathValue("id")) }
@@ -92,15 +30,15 @@ func (s *Server) approval(ctx context.Context, session *Session, id inbox.Approv
 	return a, nil
 }
 
-// approvalRow draws an approval for the session.
-func (s *Server) approvalRow(session *Session, a *inbox.Approval) *approvalRow {
+// client.Approval draws an approval for the session.
+func (s *Server) approvalRow(session *Session, a *inbox.Approval) *client.Approval {
 	at := s.place(a.Principal, a.Server)
 	description, _ := plain.Text(a.Description, maxMessage)
-	row := &approvalRow{
-		ID: a.ID, Version: a.Version, Call: a.Call, Mine: a.Principal == session.Principal, Asker: principalRow(a.Principal), Actor: a.Actor,
+	row := &client.Approval{
+		ID: a.ID, Version: a.Version, Call: a.Call, Mine: a.Principal == session.Principal, Asker: client.Principal(a.Principal), Actor: a.Actor,
 		Server: a.Server, ServerLocal: at.Local, Method: a.Method, Tool: plain.Line(a.Tool, maxName), Description: description,
 		Arguments: a.Arguments, Rule: a.Rule, Reason: plain.Line(a.Reason, 500), OtherPerson: a.NotAsker,
-		Offer: append([]inbox.Scope{inbox.Once}, a.Offer...), Answered: []answeredRow{},
+		Offer: append([]inbox.Scope{inbox.Once}, a.Offer...), Answered: []client.AnsweredQuestion{},
 		State: a.State, Scope: a.Scope, Standing: a.Standing, Via: a.Via,
 		CanDecide: !a.State.Closed() && a.MayDecide(session.approver()),
 		CreatedAt: when(a.Created), ExpiresAt: when(a.ExpiresAt), ClosedAt: when(a.Closed),
@@ -110,19 +48,19 @@ func (s *Server) approvalRow(session *Session, a *inbox.Approval) *approvalRow {
 		row.Conversation = a.Conversation
 	}
 	if !a.Assignee.IsZero() {
-		row.Assignee = &assigneeRow{Group: a.Assignee.Group}
+		row.Assignee = &client.Assignee{Group: a.Assignee.Group}
 		if p := a.Assignee.Principal; p != (inbox.Principal{}) {
-			by := principalRow(p)
+			by := client.Principal(p)
 			row.Assignee.Principal = &by
 		}
 	}
 	if a.DecidedBy != (inbox.Principal{}) {
-		by := principalRow(a.DecidedBy)
+		by := client.Principal(a.DecidedBy)
 		row.DecidedBy = &by
 	}
 	for _, q := range a.Answered {
 		message, _ := plain.Text(q.Message, 500)
-		row.Answered = append(row.Answered, answeredRow{Question: q.Question, Message: message})
+		row.Answered = append(row.Answered, client.AnsweredQuestion{Question: q.Question, Message: message})
 	}
 	if n := len(row.Arguments); n > maxInline {
 		row.Arguments, row.ArgumentsSize = nil, n
@@ -168,18 +106,18 @@ func (s *Server) approvals(w http.ResponseWriter, r *asker) error {
 		for _, a := range assigned {
 			rows = append(rows, s.approvalRow(r.Session, a))
 		}
-		slices.SortStableFunc(rows, func(a, b *approvalRow) int { return a.CreatedAt.Compare(*b.CreatedAt) })
+		slices.SortStableFunc(rows, func(a, b *client.Approval) int { return a.CreatedAt.Compare(*b.CreatedAt) })
 	}
-	return writeJSON(w, http.StatusOK, approvalList{Approvals: rows})
+	return writeJSON(w, http.StatusOK, client.ApprovalList{Approvals: rows})
 }
 
 // listApprovals draws approvals of the person's own calls, the oldest first.
-func (s *Server) listApprovals(ctx context.Context, session *Session, filter inbox.ApprovalFilter) ([]*approvalRow, error) {
+func (s *Server) listApprovals(ctx context.Context, session *Session, filter inbox.ApprovalFilter) ([]*client.Approval, error) {
 	list, err := s.inbox.Approvals(ctx, session.Principal, filter)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]*approvalRow, 0, len(list))
+	rows := make([]*client.Approval, 0, len(list))
 	for _, a := range slices.Backward(list) {
 		rows = append(rows, s.approvalRow(session, a))
 	}
@@ -188,7 +126,7 @@ func (s *Server) listApprovals(ctx context.Context, session *Session, filter inb
 
 // decide allows or denies. Only a person does.
 func (s *Server) decide(w http.ResponseWriter, r *asker) error {
-	var in decisionBody
+	var in client.NewDecision
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}

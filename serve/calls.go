@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,6 +13,8 @@ import (
 	"github.com/parley-mcp/parley/form"
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
+
+	"github.com/parley-mcp/parley/serve/client"
 )
 
 const (
@@ -22,13 +23,13 @@ const (
 )
 
 // readCall reads a call with its questions and draws it, without what is large.
-func (s *Server) readCall(ctx context.Context, p inbox.Principal, id inbox.CallID) (*callRow, error) {
+func (s *Server) readCall(ctx context.Context, p inbox.Principal, id inbox.CallID) (*client.Call, error) {
 	c, questions, err := s.whole(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
 	row, left := s.callRow(c, questions), maxCarried
-	row.trim(&left)
+	trim(row, &left)
 	return row, nil
 }
 
@@ -64,24 +65,10 @@ func (s *Server) answerCall(w http.ResponseWriter, r *asker, status int, id inbo
 	return writeJSON(w, status, row)
 }
 
-// A composition is a call that a person put together.
-type composition struct {
-	Conversation string          `json:"conversation" doc:"a name of 1 to 100 bytes; may be left out by a session that is bound to one"`
-	Server       string          `json:"server"`
-	Tool         string          `json:"tool"`
-	Input        form.Input      `json:"input,omitempty" doc:"what was typed, by field; or arguments"`
-	Arguments    json.RawMessage `json:"arguments,omitempty" doc:"a JSON object; or input"`
-}
-
-// A resolution is a person's decision on a call that nobody knows the end of.
-type resolution struct {
-	How inbox.Resolution `json:"how"`
-}
-
 // compose starts a call that the person put together: a tool and its arguments.
 // What a person composes is its own approval.
 func (s *Server) compose(w http.ResponseWriter, r *asker) error {
-	var in composition
+	var in client.NewCall
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}
@@ -176,7 +163,7 @@ func (s *Server) stop(w http.ResponseWriter, r *asker) error {
 
 // resolve is the person's decision on a call that nobody knows the end of.
 func (s *Server) resolve(w http.ResponseWriter, r *asker) error {
-	var in resolution
+	var in client.NewResolution
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}

@@ -6,32 +6,11 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/parley-mcp/parley/inbox"
+
+	"github.com/parley-mcp/parley/serve/client"
 )
-
-// A conversationRow is a line of the list of conversations.
-type conversationRow struct {
-	ID            string     `json:"id"`
-	Title         string     `json:"title"`
-	UpdatedAt     *time.Time `json:"updated_at"`
-	OpenQuestions int        `json:"open_questions"`
-}
-
-// A conversationList holds them, the one that changed last first.
-type conversationList struct {
-	Conversations []*conversationRow `json:"conversations"`
-}
-
-// A conversationSnapshot is all that a page shows of a conversation.
-type conversationSnapshot struct {
-	ID        string         `json:"id"`
-	Calls     []*callRow     `json:"calls"`
-	Questions []*questionRow `json:"questions"`
-	Approvals []*approvalRow `json:"approvals" doc:"the newest, the oldest of them first"`
-	Event     int64          `json:"event" doc:"the last event that is surely in it: go on from there"`
-}
 
 // conversations lists those of the person's newest calls, the latest first.
 func (s *Server) conversations(w http.ResponseWriter, r *asker) error {
@@ -50,11 +29,11 @@ func (s *Server) conversations(w http.ResponseWriter, r *asker) error {
 	if err != nil {
 		return err
 	}
-	rows, at, first := []*conversationRow{}, map[string]*conversationRow{}, map[string]*inbox.Call{}
+	rows, at, first := []*client.Conversation{}, map[string]*client.Conversation{}, map[string]*inbox.Call{}
 	for _, c := range calls {
 		row := at[c.Conversation]
 		if row == nil {
-			row = &conversationRow{ID: c.Conversation, OpenQuestions: waiting[c.Conversation]}
+			row = &client.Conversation{ID: c.Conversation, OpenQuestions: waiting[c.Conversation]}
 			at[c.Conversation] = row
 			rows = append(rows, row)
 		}
@@ -70,7 +49,7 @@ func (s *Server) conversations(w http.ResponseWriter, r *asker) error {
 		}
 		row.Title = s.title(c)
 	}
-	return writeJSON(w, http.StatusOK, conversationList{Conversations: rows})
+	return writeJSON(w, http.StatusOK, client.ConversationList{Conversations: rows})
 }
 
 // callNames remembers what calls name. A name never changes, and to read it from
@@ -126,7 +105,7 @@ func (s *Server) conversation(w http.ResponseWriter, r *asker) error {
 	if err != nil {
 		return err
 	}
-	callRows, questionRows, left := []*callRow{}, []*questionRow{}, maxCarried
+	callRows, questionRows, left := []*client.Call{}, []*client.Question{}, maxCarried
 	for _, brief := range calls {
 		c, questions, err := s.whole(ctx, r.principal, brief.ID)
 		if errors.Is(err, inbox.ErrNotFound) { // erased since
@@ -136,7 +115,7 @@ func (s *Server) conversation(w http.ResponseWriter, r *asker) error {
 			return err
 		}
 		row := s.callRow(c, questions)
-		row.trim(&left)
+		trim(row, &left)
 		callRows = append(callRows, row)
 		for _, q := range slices.Backward(questions) {
 			if len(questionRows) < mostRows {
@@ -150,5 +129,5 @@ func (s *Server) conversation(w http.ResponseWriter, r *asker) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, conversationSnapshot{ID: id, Calls: callRows, Questions: questionRows, Approvals: approvals, Event: event})
+	return writeJSON(w, http.StatusOK, client.Snapshot{ID: id, Calls: callRows, Questions: questionRows, Approvals: approvals, Event: event})
 }

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/parley-mcp/parley/inbox"
+
+	"github.com/parley-mcp/parley/serve/client"
 )
 
 // EmbedLife is how long a token for a page lives, at most. A page asks its back end
@@ -143,37 +145,6 @@ func (e *embedder) identify(r *http.Request) (*Session, error) {
 	}, nil
 }
 
-// Bodies of requests and answers.
-type (
-	// A tokenRequest says whom a token is for, and what for.
-	tokenRequest struct {
-		Issuer       string   `json:"issuer,omitempty" doc:"that of the API key, which is the default"`
-		Tenant       string   `json:"tenant,omitempty"`
-		Subject      string   `json:"subject" doc:"the person, as your product knows them for ever"`
-		Name         string   `json:"name,omitempty" doc:"to show"`
-		Groups       []string `json:"groups,omitempty" doc:"approvals may be assigned to one"`
-		Conversation string   `json:"conversation" doc:"the only one that the page sees"`
-		Scopes       []Scope  `json:"scopes"`
-		ExpiresIn    int      `json:"expires_in,omitempty" doc:"seconds, at most and by default 600"`
-	}
-	// A mintedToken is for the page.
-	mintedToken struct {
-		ID           string       `json:"id" doc:"to revoke it; no secret"`
-		Token        string       `json:"token" doc:"the page sends it as bearer"`
-		ExpiresAt    time.Time    `json:"expires_at"`
-		Principal    principalRow `json:"principal"`
-		Conversation string       `json:"conversation"`
-		Scopes       []Scope      `json:"scopes"`
-	}
-	// A revocation ends tokens of a person.
-	revocation struct {
-		Issuer  string `json:"issuer,omitempty"`
-		Tenant  string `json:"tenant,omitempty"`
-		Subject string `json:"subject"`
-		ID      string `json:"id,omitempty" doc:"of one token; without it all of the person's end"`
-	}
-)
-
 // mintToken answers a back end's wish for a token.
 func (s *Server) mintToken(w http.ResponseWriter, r *http.Request) {
 	if err := s.embed.mint(w, r); err != nil {
@@ -187,7 +158,7 @@ func (e *embedder) mint(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	var in tokenRequest
+	var in client.TokenRequest
 	if err := readJSON(r, &in); err != nil {
 		return err
 	}
@@ -216,8 +187,8 @@ func (e *embedder) mint(w http.ResponseWriter, r *http.Request) error {
 	if len(token) > maxEmbed {
 		return &badRequest{why: fmt.Sprintf("the token would be longer than %d bytes: name fewer groups", maxEmbed)}
 	}
-	return writeJSON(w, http.StatusCreated, mintedToken{
-		ID: t.ID, Token: token, ExpiresAt: t.Ends, Principal: principalRow(t.principal()), Conversation: t.Conversation, Scopes: t.Scopes,
+	return writeJSON(w, http.StatusCreated, client.EmbedToken{
+		ID: t.ID, Token: token, ExpiresAt: t.Ends, Principal: client.Principal(t.principal()), Conversation: t.Conversation, Scopes: t.Scopes,
 	})
 }
 
@@ -258,7 +229,7 @@ func (e *embedder) revoke(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	var in revocation
+	var in client.Revocation
 	if err := readJSON(r, &in); err != nil {
 		return err
 	}

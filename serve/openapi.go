@@ -10,11 +10,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/parley-mcp/parley/form"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/link"
+
+	"github.com/parley-mcp/parley/serve/client"
 )
 
 // The document is made of the table of routes and of the types that they read and
@@ -92,7 +93,7 @@ func makeDocument() []byte {
 			},
 			"responses": object{"Problem": object{
 				"description": "What went wrong, as a row of one table: see code.",
-				"content":     object{"application/problem+json": object{"schema": d.schema(body[problemJSON]())}},
+				"content":     object{"application/problem+json": object{"schema": d.schema(body[client.Problem]())}},
 			}},
 		},
 	}, "", "  ")
@@ -280,17 +281,12 @@ func (d *drawing) structure(t reflect.Type) object {
 	return out
 }
 
-// schemaName is the type's name in the document: "Call" of callRow, "LinkReport" of
+// schemaName is the type's name in the document: "Call" of client.Call, "LinkReport" of
 // link.Report.
 func schemaName(t reflect.Type) string {
-	name := strings.TrimSuffix(strings.TrimSuffix(t.Name(), "Row"), "Body")
-	if t == body[problemJSON]() {
-		return "Problem"
+	pkg := t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:]
+	if pkg == "client" {
+		return t.Name()
 	}
-	if pkg := t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:]; pkg != "serve" {
-		name = pkg + strings.ToUpper(name[:1]) + name[1:]
-	}
-	r := []rune(name)
-	r[0] = unicode.ToUpper(r[0])
-	return string(r)
+	return strings.ToUpper(pkg[:1]) + pkg[1:] + t.Name()
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/parley-mcp/parley/form"
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
+
+	"github.com/parley-mcp/parley/serve/client"
 )
 
 var (
@@ -75,21 +77,9 @@ var problems = []problem{
 	{context.DeadlineExceeded, http.StatusGatewayTimeout, "timeout", "That took too long."},
 }
 
-// problemJSON is the wire form (RFC 9457).
-type problemJSON struct {
-	Type     string         `json:"type"`
-	Title    string         `json:"title"`
-	Status   int            `json:"status"`
-	Code     string         `json:"code"`
-	Detail   string         `json:"detail,omitempty"`
-	Params   map[string]any `json:"params,omitempty"`
-	Errors   form.Errors    `json:"errors,omitempty"`
-	ClosedBy inbox.Closer   `json:"closed_by,omitempty"`
-}
-
 // describe finds the row for err. The detail is shown only where the text was
 // written for people; anything else stays in the log.
-func describe(err error) problemJSON {
+func describe(err error) client.Problem {
 	var (
 		bad      *badRequest
 		tooLarge *http.MaxBytesError
@@ -98,19 +88,19 @@ func describe(err error) problemJSON {
 	)
 	switch {
 	case errors.As(err, &bad):
-		return problemJSON{Status: http.StatusBadRequest, Code: "bad_request", Title: "The request cannot be read.", Detail: bad.why}
+		return client.Problem{Status: http.StatusBadRequest, Code: "bad_request", Title: "The request cannot be read.", Detail: bad.why}
 	case errors.As(err, &tooLarge):
-		return problemJSON{
+		return client.Problem{
 			Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: "The request is too large.",
 			Params: map[string]any{"limit": tooLarge.Limit},
 		}
 	case errors.As(err, &check):
-		return problemJSON{
+		return client.Problem{
 			Status: http.StatusUnprocessableEntity, Code: "check_failed", Title: "There is a problem with what was entered.",
 			Detail: check.Error(), Errors: check.errs,
 		}
 	case errors.As(err, &away):
-		return problemJSON{
+		return client.Problem{
 			Status: http.StatusBadGateway, Code: "unreachable", Title: "The server cannot be reached.",
 			Detail: unreachable(away), Params: map[string]any{"server": away.Server},
 		}
@@ -119,15 +109,15 @@ func describe(err error) problemJSON {
 		if !errors.Is(err, row.is) {
 			continue
 		}
-		p := problemJSON{Status: row.status, Code: row.code, Title: row.title}
-		p.detail(err)
+		p := client.Problem{Status: row.status, Code: row.code, Title: row.title}
+		detail(&p, err)
 		return p
 	}
-	return problemJSON{Status: http.StatusInternalServerError, Code: "internal", Title: "Something went wrong in this host."}
+	return client.Problem{Status: http.StatusInternalServerError, Code: "internal", Title: "Something went wrong in this host."}
 }
 
 // detail adds what the error's type knows beyond its row.
-func (p *problemJSON) detail(err error) {
+func detail(p *client.Problem, err error) {
 	var (
 		closed  *inbox.ClosedError
 		limit   *inbox.LimitError

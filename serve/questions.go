@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -12,41 +11,14 @@ import (
 	"github.com/parley-mcp/parley/form"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/link"
+
+	"github.com/parley-mcp/parley/serve/client"
 )
 
 func questionID(r *asker) inbox.QuestionID { return inbox.QuestionID(r.PathValue("id")) }
 
-// Bodies of requests and answers.
-type (
-	// entries are what a person typed, by field.
-	entries struct {
-		Input form.Input `json:"input"`
-	}
-	// A checkedRow is what Send would send.
-	checkedRow struct {
-		Content json.RawMessage `json:"content" doc:"the exact content"`
-		Review  []reviewRow     `json:"review"`
-		Omitted []omittedRow    `json:"omitted"`
-	}
-	// An answerBody is a person's answer.
-	answerBody struct {
-		Action  inbox.Action    `json:"action"`
-		Input   form.Input      `json:"input,omitempty" doc:"with accept: what was typed, by field; or content"`
-		Content json.RawMessage `json:"content,omitempty" doc:"with accept: a JSON object; or input"`
-		Via     string          `json:"via,omitempty" enum:"chat,inbox,terminal,api"`
-	}
-	// An openBody says which address the person agreed to.
-	openBody struct {
-		URLSHA256 string `json:"url_sha256" doc:"SHA-256 of url.href as it was shown, in hex"`
-	}
-	// A questionList holds the newest questions, the oldest of them first.
-	questionList struct {
-		Questions []*questionRow `json:"questions"`
-	}
-)
-
 // readQuestion reads a question with the call around it and draws it.
-func (s *Server) readQuestion(ctx context.Context, p inbox.Principal, id inbox.QuestionID) (*questionRow, error) {
+func (s *Server) readQuestion(ctx context.Context, p inbox.Principal, id inbox.QuestionID) (*client.Question, error) {
 	q, err := s.inbox.Question(ctx, p, id)
 	if err != nil {
 		return nil, err
@@ -97,7 +69,7 @@ func (s *Server) schema(r *asker) (*inbox.Question, *form.Schema, error) {
 
 // check is the review step: the exact values that Send would send, or what is wrong.
 func (s *Server) check(w http.ResponseWriter, r *asker) error {
-	var in entries
+	var in client.Entries
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}
@@ -110,13 +82,13 @@ func (s *Server) check(w http.ResponseWriter, r *asker) error {
 		return &checkError{errs: errs}
 	}
 	rows, omitted := review(schema, content, q.Suggested)
-	return writeJSON(w, http.StatusOK, checkedRow{Content: content, Review: rows, Omitted: omitted})
+	return writeJSON(w, http.StatusOK, client.Checked{Content: content, Review: rows, Omitted: omitted})
 }
 
 // answer gives the person's answer. Of two answers one wins; the other is told what
 // closed the question.
 func (s *Server) answer(w http.ResponseWriter, r *asker) error {
-	var in answerBody
+	var in client.NewAnswer
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}
@@ -163,7 +135,7 @@ func (s *Server) takeBack(w http.ResponseWriter, r *asker) error {
 
 // open records the person's consent to go to exactly the address that was shown.
 func (s *Server) open(w http.ResponseWriter, r *asker) error {
-	var in openBody
+	var in client.Consent
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}
@@ -203,7 +175,7 @@ func (s *Server) questions(w http.ResponseWriter, r *asker) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, questionList{Questions: rows})
+	return writeJSON(w, http.StatusOK, client.QuestionList{Questions: rows})
 }
 
 func digest(s string) string {
@@ -213,13 +185,13 @@ func digest(s string) string {
 
 // listQuestions draws the newest questions, the oldest of them first: it waits
 // longest. Each call is read once, and of it only what the rows need is kept.
-func (s *Server) listQuestions(ctx context.Context, p inbox.Principal, filter inbox.QuestionFilter) ([]*questionRow, error) {
+func (s *Server) listQuestions(ctx context.Context, p inbox.Principal, filter inbox.QuestionFilter) ([]*client.Question, error) {
 	type around struct {
 		call *inbox.Call
 		of   map[int]int // questions by round
 	}
 	calls := map[inbox.CallID]around{}
-	rows := []*questionRow{}
+	rows := []*client.Question{}
 	err := s.eachQuestion(ctx, p, filter, func(q *inbox.Question) error {
 		a, ok := calls[q.Call]
 		if !ok {

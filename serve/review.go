@@ -6,36 +6,22 @@ import (
 	"strings"
 
 	"github.com/parley-mcp/parley/form"
+
+	"github.com/parley-mcp/parley/serve/client"
 )
-
-// A reviewRow is one value as it will leave, or has left, the person's hands. Value
-// is text made on the server, so that no number passes through JavaScript.
-type reviewRow struct {
-	Name  string `json:"name"`
-	Label string `json:"label"`
-	Value string `json:"value"`
-	// From is where the value comes from: you, default or earlier.
-	From string `json:"from,omitempty"`
-}
-
-// An omittedRow is a field that is not part of the answer.
-type omittedRow struct {
-	Name  string `json:"name"`
-	Label string `json:"label"`
-}
 
 // review lists what content holds, in the order of the fields. Values that equal
 // suggested (an earlier answer) or the field's default are marked as such.
-func review(schema *form.Schema, content, suggested json.RawMessage) (rows []reviewRow, omitted []omittedRow) {
+func review(schema *form.Schema, content, suggested json.RawMessage) (rows []client.ReviewRow, omitted []client.OmittedField) {
 	sent, earlier := members(content), members(suggested)
-	rows, omitted = []reviewRow{}, []omittedRow{}
+	rows, omitted = []client.ReviewRow{}, []client.OmittedField{}
 	for _, line := range schema.Lines(content) {
 		value, ok := sent[line.Name]
 		if !ok {
-			omitted = append(omitted, omittedRow{Name: line.Name, Label: line.Label})
+			omitted = append(omitted, client.OmittedField{Name: line.Name, Label: line.Label})
 			continue
 		}
-		row := reviewRow{Name: line.Name, Label: line.Label, Value: line.Text, From: "you"}
+		row := client.ReviewRow{Name: line.Name, Label: line.Label, Value: line.Text, From: "you"}
 		if len(line.Values) > 0 {
 			row.Value = strings.Join(line.Values, ", ")
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/parley-mcp/parley/inbox"
+
+	"github.com/parley-mcp/parley/serve/client"
 )
 
 // A route is a method and a path of the API. What a session needs for it stands
@@ -20,37 +22,37 @@ type route struct {
 
 // routes is the one table of what the API has for people who are signed in.
 var routes = []route{
-	{"GET /v1/session", "", ofNothing, (*Server).session, operation{summary: "Who is signed in", out: body[sessionRow]()}},
-	{"GET /v1/servers", ScopeCall, ofNothing, (*Server).servers, operation{summary: "The servers of this host", out: body[serverList]()}},
-	{"GET /v1/servers/{id}/tools", ScopeCall, ofNothing, (*Server).tools, operation{summary: "The tools of a server", out: body[toolList]()}},
+	{"GET /v1/session", "", ofNothing, (*Server).session, operation{summary: "Who is signed in", out: body[client.Session]()}},
+	{"GET /v1/servers", ScopeCall, ofNothing, (*Server).servers, operation{summary: "The servers of this host", out: body[client.ServerList]()}},
+	{"GET /v1/servers/{id}/tools", ScopeCall, ofNothing, (*Server).tools, operation{summary: "The tools of a server", out: body[client.ToolList]()}},
 	// It lists those in sight.
-	{"GET /v1/conversations", ScopeRead, ofNothing, (*Server).conversations, operation{summary: "Conversations, the one that changed last first", out: body[conversationList]()}},
-	{"GET /v1/conversations/{id}", ScopeRead, ofConversation, (*Server).conversation, operation{summary: "The newest calls and questions of a conversation", out: body[conversationSnapshot]()}},
+	{"GET /v1/conversations", ScopeRead, ofNothing, (*Server).conversations, operation{summary: "Conversations, the one that changed last first", out: body[client.ConversationList]()}},
+	{"GET /v1/conversations/{id}", ScopeRead, ofConversation, (*Server).conversation, operation{summary: "The newest calls and questions of a conversation", out: body[client.Snapshot]()}},
 	// The body names the conversation.
-	{"POST /v1/calls", ScopeCall, ofNothing, (*Server).compose, operation{summary: "Call a tool", in: body[composition](), out: body[callRow](), status: http.StatusCreated, idem: true}},
-	{"GET /v1/calls/{id}", ScopeRead, ofCall, (*Server).call, operation{summary: "A call, whole", out: body[callRow](), query: []parameter{
+	{"POST /v1/calls", ScopeCall, ofNothing, (*Server).compose, operation{summary: "Call a tool", in: body[client.NewCall](), out: body[client.Call](), status: http.StatusCreated, idem: true}},
+	{"GET /v1/calls/{id}", ScopeRead, ofCall, (*Server).call, operation{summary: "A call, whole", out: body[client.Call](), query: []parameter{
 		{"since", "integer", "answer when the call has a higher version than this"}, {"wait", "number", "seconds to wait for that, at most 60"},
 	}}},
-	{"POST /v1/calls/{id}/stop", ScopeAnswer, ofCall, (*Server).stop, operation{summary: "Stop a call", out: body[callRow]()}},
-	{"POST /v1/calls/{id}/resolve", ScopeAnswer, ofCall, (*Server).resolve, operation{summary: "Decide on a call that nobody knows the end of", in: body[resolution](), out: body[callRow]()}},
-	{"POST /v1/calls/{id}/run-again", ScopeCall, ofCall, (*Server).runAgain, operation{summary: "Run a call again that came to nothing", out: body[callRow](), status: http.StatusCreated}},
-	{"POST /v1/calls/{id}/decline-rest", ScopeAnswer, ofCall, (*Server).declineRest, operation{summary: "Decline all open questions of a call", out: body[callRow]()}},
+	{"POST /v1/calls/{id}/stop", ScopeAnswer, ofCall, (*Server).stop, operation{summary: "Stop a call", out: body[client.Call]()}},
+	{"POST /v1/calls/{id}/resolve", ScopeAnswer, ofCall, (*Server).resolve, operation{summary: "Decide on a call that nobody knows the end of", in: body[client.NewResolution](), out: body[client.Call]()}},
+	{"POST /v1/calls/{id}/run-again", ScopeCall, ofCall, (*Server).runAgain, operation{summary: "Run a call again that came to nothing", out: body[client.Call](), status: http.StatusCreated}},
+	{"POST /v1/calls/{id}/decline-rest", ScopeAnswer, ofCall, (*Server).declineRest, operation{summary: "Decline all open questions of a call", out: body[client.Call]()}},
 	// It lists those in sight.
-	{"GET /v1/questions", ScopeRead, ofNothing, (*Server).questions, operation{summary: "The newest questions, the oldest of them first", out: body[questionList](), query: []parameter{
+	{"GET /v1/questions", ScopeRead, ofNothing, (*Server).questions, operation{summary: "The newest questions, the oldest of them first", out: body[client.QuestionList](), query: []parameter{
 		{"state", "string", `"open": those that wait for an answer`},
 	}}},
-	{"GET /v1/questions/{id}", ScopeRead, ofQuestion, (*Server).question, operation{summary: "A question", out: body[questionRow]()}},
-	{"POST /v1/questions/{id}/check", ScopeAnswer, ofQuestion, (*Server).check, operation{summary: "What Send would send, without sending it", in: body[entries](), out: body[checkedRow]()}},
-	{"POST /v1/questions/{id}/answer", ScopeAnswer, ofQuestion, (*Server).answer, operation{summary: "Answer a question", in: body[answerBody](), out: body[questionRow](), idem: true}},
-	{"POST /v1/questions/{id}/take-back", ScopeAnswer, ofQuestion, (*Server).takeBack, operation{summary: "Take an answer back that was not sent yet", out: body[questionRow]()}},
-	{"POST /v1/questions/{id}/open", ScopeAnswer, ofQuestion, (*Server).open, operation{summary: "Agree to open exactly the address that was shown", in: body[openBody](), out: body[questionRow]()}},
+	{"GET /v1/questions/{id}", ScopeRead, ofQuestion, (*Server).question, operation{summary: "A question", out: body[client.Question]()}},
+	{"POST /v1/questions/{id}/check", ScopeAnswer, ofQuestion, (*Server).check, operation{summary: "What Send would send, without sending it", in: body[client.Entries](), out: body[client.Checked]()}},
+	{"POST /v1/questions/{id}/answer", ScopeAnswer, ofQuestion, (*Server).answer, operation{summary: "Answer a question", in: body[client.NewAnswer](), out: body[client.Question](), idem: true}},
+	{"POST /v1/questions/{id}/take-back", ScopeAnswer, ofQuestion, (*Server).takeBack, operation{summary: "Take an answer back that was not sent yet", out: body[client.Question]()}},
+	{"POST /v1/questions/{id}/open", ScopeAnswer, ofQuestion, (*Server).open, operation{summary: "Agree to open exactly the address that was shown", in: body[client.Consent](), out: body[client.Question]()}},
 	// It lists those in sight.
-	{"GET /v1/approvals", ScopeRead, ofNothing, (*Server).approvals, operation{summary: "Approvals of the person's calls, and those of others that the person decides", out: body[approvalList](), query: []parameter{
+	{"GET /v1/approvals", ScopeRead, ofNothing, (*Server).approvals, operation{summary: "Approvals of the person's calls, and those of others that the person decides", out: body[client.ApprovalList](), query: []parameter{
 		{"state", "string", `"open": those that wait for a decision; "standing": those that cover calls to come`},
 	}}},
-	{"GET /v1/approvals/{id}", ScopeRead, ofApproval, (*Server).oneApproval, operation{summary: "An approval", out: body[approvalRow]()}},
-	{"POST /v1/approvals/{id}", ScopeAnswer, ofApproval, (*Server).decide, operation{summary: "Allow or deny", in: body[decisionBody](), out: body[approvalRow](), idem: true}},
-	{"POST /v1/approvals/{id}/revoke", ScopeAnswer, ofApproval, (*Server).revoke, operation{summary: "End an approval that covers calls to come", out: body[approvalRow]()}},
+	{"GET /v1/approvals/{id}", ScopeRead, ofApproval, (*Server).oneApproval, operation{summary: "An approval", out: body[client.Approval]()}},
+	{"POST /v1/approvals/{id}", ScopeAnswer, ofApproval, (*Server).decide, operation{summary: "Allow or deny", in: body[client.NewDecision](), out: body[client.Approval](), idem: true}},
+	{"POST /v1/approvals/{id}/revoke", ScopeAnswer, ofApproval, (*Server).revoke, operation{summary: "End an approval that covers calls to come", out: body[client.Approval]()}},
 	// It sends those in sight.
 	{"GET /v1/events", ScopeRead, ofNothing, (*Server).events, operation{summary: "A stream of whole rows as they change, as server-sent events", query: []parameter{
 		{"after", "integer", "the number of the last event that was seen; or the header Last-Event-ID"},
@@ -64,16 +66,16 @@ var otherRoutes = []struct {
 	apiKey  bool
 	op      operation
 }{
-	{"POST /v1/sign-in", false, operation{summary: "Trade a one-time token for the bearer (local sign-in)", in: body[oneTimeToken](), out: body[signedInRow]()}},
-	{"POST /v1/embed-tokens", true, operation{summary: "Get a token for a page", in: body[tokenRequest](), out: body[mintedToken](), status: http.StatusCreated}},
-	{"POST /v1/embed-tokens/revoke", true, operation{summary: "End tokens of a person", in: body[revocation](), status: http.StatusNoContent}},
+	{"POST /v1/sign-in", false, operation{summary: "Trade a one-time token for the bearer (local sign-in)", in: body[client.OneTimeToken](), out: body[client.SignedIn]()}},
+	{"POST /v1/embed-tokens", true, operation{summary: "Get a token for a page", in: body[client.TokenRequest](), out: body[client.EmbedToken](), status: http.StatusCreated}},
+	{"POST /v1/embed-tokens/revoke", true, operation{summary: "End tokens of a person", in: body[client.Revocation](), status: http.StatusNoContent}},
 	{"GET /v1/openapi.json", false, operation{summary: "This document"}},
 }
 
 // freshAddressRoute is there with local sign-in only.
 var freshAddressRoute = route{
 	"POST /v1/sign-in/addresses", "", ofNothing, (*Server).freshAddress,
-	operation{summary: "Make another one-time token (local sign-in)", out: body[freshToken](), status: http.StatusCreated},
+	operation{summary: "Make another one-time token (local sign-in)", out: body[client.FreshToken](), status: http.StatusCreated},
 }
 
 // An asker is a request whose sender is known.

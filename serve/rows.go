@@ -10,49 +10,12 @@ import (
 	"github.com/parley-mcp/parley/internal/plain"
 	"github.com/parley-mcp/parley/link"
 	"github.com/parley-mcp/parley/lint"
+
+	"github.com/parley-mcp/parley/serve/client"
 )
 
 // maxMessage bounds a server's message, in code points; the card folds long ones.
 const maxMessage = 20_000
-
-// A callRow is a call as pages see it. The request state is not in it: it never
-// leaves the host.
-//
-// Arguments, result and error are what a server or a model made of any size. In
-// every row but the one of GET /v1/calls/{id} each is null if it is larger than
-// 256 KiB, or if the rows before it filled the answer, and its size in bytes is
-// beside it.
-type callRow struct {
-	ID           inbox.CallID       `json:"id"`
-	Seq          int64              `json:"seq"`
-	Version      int64              `json:"version"`
-	Conversation string             `json:"conversation"`
-	Server       string             `json:"server"`
-	ServerLocal  bool               `json:"server_local"`
-	Method       string             `json:"method"`
-	Name         string             `json:"name"`
-	Title        string             `json:"title"`
-	Arguments    json.RawMessage    `json:"arguments"`
-	State        inbox.CallState    `json:"state"`
-	Reason       string             `json:"reason,omitempty"`
-	Text         string             `json:"text"`
-	Round        int                `json:"round"`
-	Held         bool               `json:"held"`
-	CreatedAt    *time.Time         `json:"created_at"`
-	UpdatedAt    *time.Time         `json:"updated_at"`
-	EndedAt      *time.Time         `json:"ended_at"`
-	ExpiresAt    *time.Time         `json:"expires_at"`
-	Result       json.RawMessage    `json:"result"`
-	Error        json.RawMessage    `json:"error"`
-	Replaces     inbox.CallID       `json:"replaces,omitempty"`
-	ReplacedBy   inbox.CallID       `json:"replaced_by,omitempty"`
-	Questions    []inbox.QuestionID `json:"questions"`
-	Can          callCan            `json:"can"`
-
-	ArgumentsSize int `json:"arguments_size,omitempty"` // of what was left out
-	ResultSize    int `json:"result_size,omitempty"`
-	ErrorSize     int `json:"error_size,omitempty"`
-}
 
 const (
 	maxInline  = 256 << 10 // bytes of arguments, result or error that a row carries
@@ -60,7 +23,7 @@ const (
 )
 
 // trim leaves out what is large, and what does not fit into the bytes that are left.
-func (row *callRow) trim(left *int) {
+func trim(row *client.Call, left *int) {
 	for _, part := range []struct {
 		raw  *json.RawMessage
 		size *int
@@ -72,56 +35,6 @@ func (row *callRow) trim(left *int) {
 		}
 		*left -= n
 	}
-}
-
-// callCan says which buttons make sense now.
-type callCan struct {
-	Stop        bool `json:"stop"`
-	Resolve     bool `json:"resolve"`
-	RunAgain    bool `json:"run_again"`
-	DeclineRest bool `json:"decline_rest"`
-}
-
-// A questionRow is a question as pages draw it.
-type questionRow struct {
-	ID            inbox.QuestionID    `json:"id"`
-	Seq           int64               `json:"seq"`
-	Version       int64               `json:"version"`
-	Call          inbox.CallID        `json:"call"`
-	Conversation  string              `json:"conversation"`
-	Server        string              `json:"server"`
-	ServerLocal   bool                `json:"server_local"`
-	ServerAddress string              `json:"server_address"`
-	Tool          string              `json:"tool"`
-	ToolTitle     string              `json:"tool_title"`
-	Mode          inbox.Mode          `json:"mode"`
-	Message       string              `json:"message"`
-	Findings      []string            `json:"message_findings"`
-	View          *form.View          `json:"view"`
-	Refused       string              `json:"refused,omitempty"`
-	URL           *link.Report        `json:"url"`
-	State         inbox.QuestionState `json:"state"`
-	Round         int                 `json:"round"`
-	Position      int                 `json:"position"` // from 1
-	Of            int                 `json:"of"`
-	Held          bool                `json:"held"`
-	Suggested     form.Input          `json:"suggested"`
-	Note          string              `json:"note,omitempty"`
-	Answer        *answerRow          `json:"answer"`
-	ClosedBy      inbox.Closer        `json:"closed_by,omitempty"`
-	CanTakeBack   bool                `json:"can_take_back"`
-	CreatedAt     *time.Time          `json:"created_at"`
-	ExpiresAt     *time.Time          `json:"expires_at"`
-}
-
-// An answerRow is what the person did. Content is for programs; people see Review.
-type answerRow struct {
-	Action  inbox.Action    `json:"action"`
-	Content json.RawMessage `json:"content"`
-	Review  []reviewRow     `json:"review"`
-	Omitted []omittedRow    `json:"omitted"`
-	At      *time.Time      `json:"at"`
-	Via     string          `json:"via"`
 }
 
 func when(t time.Time) *time.Time {
@@ -146,10 +59,10 @@ func (s *Server) title(c *inbox.Call) string {
 	return plain.Line(c.Name, maxName)
 }
 
-// callRow draws a call. Questions are those of the call, in any order.
-func (s *Server) callRow(c *inbox.Call, questions []*inbox.Question) *callRow {
+// client.Call draws a call. Questions are those of the call, in any order.
+func (s *Server) callRow(c *inbox.Call, questions []*inbox.Question) *client.Call {
 	at := s.place(c.Principal, c.Server)
-	row := &callRow{
+	row := &client.Call{
 		ID: c.ID, Seq: c.Seq, Version: c.Version, Conversation: c.Conversation,
 		Server: c.Server, ServerLocal: at.Local,
 		Method: c.Method, Name: plain.Line(c.Name, maxName), Title: s.title(c),
@@ -173,7 +86,7 @@ func (s *Server) callRow(c *inbox.Call, questions []*inbox.Question) *callRow {
 			open++
 		}
 	}
-	row.Can = callCan{
+	row.Can = client.CallCan{
 		Stop:        !c.State.Ended(),
 		Resolve:     c.State == inbox.Uncertain,
 		RunAgain:    canRunAgain(c),
@@ -182,10 +95,10 @@ func (s *Server) callRow(c *inbox.Call, questions []*inbox.Question) *callRow {
 	return row
 }
 
-// questionRow draws a question of call c; of is how many its round has.
-func (s *Server) questionRow(q *inbox.Question, c *inbox.Call, of int) *questionRow {
+// client.Question draws a question of call c; of is how many its round has.
+func (s *Server) questionRow(q *inbox.Question, c *inbox.Call, of int) *client.Question {
 	at := s.place(q.Principal, q.Server)
-	row := &questionRow{
+	row := &client.Question{
 		ID: q.ID, Seq: q.Seq, Version: q.Version, Call: q.Call, Conversation: q.Conversation,
 		Server: q.Server, ServerLocal: at.Local, ServerAddress: at.Address,
 		Tool: plain.Line(c.Name, maxName), ToolTitle: s.title(c), Mode: q.Mode, State: q.State,
@@ -213,7 +126,7 @@ func (s *Server) questionRow(q *inbox.Question, c *inbox.Call, of int) *question
 		}
 	}
 	if a := q.Answer; a != nil {
-		row.Answer = &answerRow{Action: a.Action, Content: a.Content, At: when(a.At), Via: a.Via, Review: []reviewRow{}, Omitted: []omittedRow{}}
+		row.Answer = &client.Answer{Action: a.Action, Content: a.Content, At: when(a.At), Via: a.Via, Review: []client.ReviewRow{}, Omitted: []client.OmittedField{}}
 		if schema != nil && a.Action == inbox.Accept {
 			row.Answer.Review, row.Answer.Omitted = review(schema, a.Content, q.Suggested)
 		}

@@ -14,6 +14,8 @@ import (
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/web"
+
+	"github.com/parley-mcp/parley/serve/client"
 )
 
 // maxBody bounds the body of a request, in bytes. The largest legal one is a
@@ -163,27 +165,10 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	w.Write(web.Shell())
 }
 
-// A oneTimeToken is what an address carries.
-type oneTimeToken struct {
-	Token string `json:"token"`
-}
-
-// A signedInRow is what a page keeps.
-type signedInRow struct {
-	Token     string       `json:"token" doc:"the bearer"`
-	Principal principalRow `json:"principal"`
-}
-
-// A freshToken is another one-time token.
-type freshToken struct {
-	Token     string `json:"token"`
-	ExpiresIn int    `json:"expires_in" doc:"seconds"`
-}
-
 // signIn exchanges a one-time token for the bearer.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
-	var in oneTimeToken
+	var in client.OneTimeToken
 	err := readJSON(r, &in)
 	var bearer secret
 	if err == nil {
@@ -193,7 +178,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	err = writeJSON(w, http.StatusOK, signedInRow{Token: bearer(), Principal: principalRow(LocalPrincipal)})
+	err = writeJSON(w, http.StatusOK, client.SignedIn{Token: bearer(), Principal: client.Principal(LocalPrincipal)})
 	if err != nil {
 		s.fail(w, r, err)
 	}
@@ -201,32 +186,12 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 
 // freshAddress makes another one-time token, for `parley address`.
 func (s *Server) freshAddress(w http.ResponseWriter, _ *asker) error {
-	return writeJSON(w, http.StatusCreated, freshToken{Token: s.local.oneTime(freshLife), ExpiresIn: int(freshLife / time.Second)})
-}
-
-// A sessionRow says who is signed in and what they may do.
-type sessionRow struct {
-	Principal    principalRow `json:"principal"`
-	Name         string       `json:"name"`
-	Scopes       []Scope      `json:"scopes"`
-	Conversation string       `json:"conversation" doc:"the only one that the session sees; empty: all"`
-	Operator     bool         `json:"operator"`
-	SignOut      bool         `json:"sign_out" doc:"there is POST /sign-out"`
-	Product      string       `json:"product"`
-	Version      string       `json:"version"`
-	Model        bool         `json:"model" doc:"a model is connected; if not, the person picks the tools"`
-}
-
-// A principalRow is a verified person.
-type principalRow struct {
-	Issuer  string `json:"issuer"`
-	Tenant  string `json:"tenant"`
-	Subject string `json:"subject"`
+	return writeJSON(w, http.StatusCreated, client.FreshToken{Token: s.local.oneTime(freshLife), ExpiresIn: int(freshLife / time.Second)})
 }
 
 func (s *Server) session(w http.ResponseWriter, r *asker) error {
-	return writeJSON(w, http.StatusOK, sessionRow{
-		Principal: principalRow(r.principal), Name: r.name(), Scopes: r.scopes(), Conversation: r.Conversation, Operator: r.Operator,
+	return writeJSON(w, http.StatusOK, client.Session{
+		Principal: client.Principal(r.principal), Name: r.name(), Scopes: r.scopes(), Conversation: r.Conversation, Operator: r.Operator,
 		SignOut: s.signing != nil, Product: "Parley", Version: s.version,
 	})
 }

@@ -6,16 +6,17 @@ import (
 	"slices"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/serve/client"
 )
 
 // A Scope is a group of routes that a session may use.
-type Scope string
+type Scope = client.Scope
 
 // The scopes. A session without any list has all of them.
 const (
-	ScopeRead   Scope = "read"   // conversations, calls, questions, events
-	ScopeAnswer Scope = "answer" // answers, approvals, and what a person decides on a call that runs
-	ScopeCall   Scope = "call"   // servers, their tools, and new calls
+	ScopeRead   = client.ScopeRead
+	ScopeAnswer = client.ScopeAnswer
+	ScopeCall   = client.ScopeCall
 )
 
 var allScopes = []Scope{ScopeRead, ScopeAnswer, ScopeCall}
