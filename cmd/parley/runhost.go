@@ -17,6 +17,7 @@ import (
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/quiet"
+	"github.com/parley-mcp/parley/policy/rules"
 	"github.com/parley-mcp/parley/serve"
 )
 
@@ -33,8 +34,9 @@ const grace = 10 * time.Second
 // A hosting is what a host is run with, beside its flags.
 type hosting struct {
 	servers            *host.ServersFile
-	questionsPerMinute int    // of one server; 0: the inbox's default
-	ready              string // a line more for when all is ready
+	policy             *rules.Live // nil: the host's default
+	questionsPerMinute int         // of one server; 0: the inbox's default
+	ready              string      // a line more for when all is ready
 }
 
 // takeData makes the data directory and takes it for this process. It comes before
@@ -67,10 +69,15 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 			return fmt.Errorf("recovering the calls of the last run: %w", err)
 		}
 	}
-	h, err := host.New(in, servers.Servers, &host.Options{
+	hosted := &host.Options{
 		Implementation: &mcp.Implementation{Name: "parley", Title: "Parley", Version: version},
 		Log:            log,
-	})
+	}
+	if what.policy != nil {
+		hosted.Policy = what.policy
+		policyNews(log, what.policy.Rules(), nil)
+	}
+	h, err := host.New(in, servers.Servers, hosted)
 	if err != nil {
 		return usageError("", "%w", err)
 	}
@@ -99,7 +106,7 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 	} else {
 		fmt.Fprintf(env.stdout, "Parley is ready at %s, for the people of %s.\nStop: Ctrl-C\n", common.publicURL, common.issuer)
 	}
-	return serveUntil(ctx, ln, api.Handler(), h.Run)
+	return serveUntil(ctx, ln, api.Handler(), following(what.policy, policyEvery, log, h.Run))
 }
 
 func inMinutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }

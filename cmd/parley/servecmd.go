@@ -65,6 +65,7 @@ Examples:
 		common.authFlags.register(fs)
 		fs.IntVar(&common.retention, "retention", 30, "`DAYS` after which what an ended call contained is removed")
 		file := fs.String("servers", "", "`FILE` with the object \"mcpServers\"")
+		policyFile := fs.String("policy", "", "`FILE` of the policy (parley help policy), which is followed while the host runs; without one, what models call is asked, but for read-only tools of trusted servers")
 		return func(ctx context.Context, env *environment) error {
 			if err := noArgs(env); err != nil {
 				return err
@@ -83,6 +84,10 @@ Examples:
 			if err != nil {
 				return &failure{code: exitUsage, err: err}
 			}
+			rules, err := openPolicy(*policyFile)
+			if err != nil {
+				return err
+			}
 			release, err := takeData(common.data)
 			if err != nil {
 				return err
@@ -98,7 +103,7 @@ Examples:
 				return err
 			}
 			defer ln.Close()
-			return runHost(ctx, env, common, ln, hosting{servers: servers})
+			return runHost(ctx, env, common, ln, hosting{servers: servers, policy: rules})
 		}
 	},
 }
