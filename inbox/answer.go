@@ -37,6 +37,9 @@ func (in *Inbox) Answer(ctx context.Context, p Principal, id QuestionID, a Answe
 	var refused error // committed beside it: the expiry that refuses the answer
 	err := in.update(withAhead(ctx, Ahead{Question: id, Call: true, Questions: true}), p.Key(), func(w *work) error {
 		refused = nil
+		if err := w.enabled(); err != nil {
+			return err
+		}
 		key, before, err := w.remembered("answer", a.Key, string(id), string(a.Action), string(a.Content))
 		if err != nil {
 			return err
@@ -181,6 +184,9 @@ func (w *work) expireCall(c *callRecord) error {
 func (in *Inbox) TakeBack(ctx context.Context, p Principal, id QuestionID) (*Question, error) {
 	var q *questionRecord
 	err := in.update(ctx, p.Key(), func(w *work) (err error) {
+		if err := w.enabled(); err != nil {
+			return err
+		}
 		if q, err = w.question(id); err != nil {
 			return err
 		}
@@ -243,6 +249,9 @@ func (in *Inbox) Open(ctx context.Context, p Principal, id QuestionID, urlSHA256
 	var refused error
 	err := in.update(ctx, p.Key(), func(w *work) (err error) {
 		refused = nil
+		if err := w.enabled(); err != nil {
+			return err
+		}
 		if q, err = w.question(id); err != nil {
 			return err
 		}
@@ -288,6 +297,9 @@ func (in *Inbox) DeclineRest(ctx context.Context, p Principal, id CallID, via st
 	var list []*Question
 	err := in.update(ctx, p.Key(), func(w *work) error {
 		list = nil
+		if err := w.enabled(); err != nil {
+			return err
+		}
 		c, err := w.call(id)
 		if err != nil {
 			return err

@@ -194,6 +194,12 @@ func (in *Inbox) Decide(ctx context.Context, who Approver, id ApprovalID, d Deci
 	if err != nil {
 		return nil, err
 	}
+	// Of one who is being disabled meanwhile a decision counts as one before it.
+	if disabled, err := in.Disabled(ctx, who.Principal); err != nil {
+		return nil, err
+	} else if disabled {
+		return nil, ErrDisabled
+	}
 	var a *approvalRecord
 	var refused error // committed beside it: the expiry that refuses the decision
 	err = in.update(ctx, owner, func(w *work) error {

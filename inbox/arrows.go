@@ -17,7 +17,7 @@ var callArrows = []arrow[CallState]{
 	{CallNew, Denied, "policy forbids it"},
 
 	{Approving, Ready, "allowed"},
-	{Approving, Denied, "not allowed"},
+	{Approving, Denied, "not allowed; or the person was disabled"},
 	{Approving, CallExpired, "nobody decided in time"},
 	{Approving, Stopped, "the person stopped it"},
 
@@ -25,12 +25,13 @@ var callArrows = []arrow[CallState]{
 	{Ready, Waiting, "an answer was taken back"},
 	{Ready, Stopped, "the person stopped it"},
 	{Ready, CallExpired, "the server's deadline passed"},
+	{Ready, Denied, "the person was disabled"},
 
 	{Claimed, Sent, "the mark is committed"},
 	{Claimed, Ready, "given back, or its owner died"},
 	{Claimed, Failed, "its owner died for the eighth time, or it cannot be sent"},
 	{Claimed, Approving, "policy on resume asks the person"},
-	{Claimed, Denied, "policy on resume forbids it"},
+	{Claimed, Denied, "policy on resume forbids it; or the person was disabled"},
 	{Claimed, Blocked, "something else has to happen first"},
 	{Claimed, Stopped, "the person stopped it"},
 	{Claimed, CallExpired, "the server's deadline passed before the mark"},
@@ -44,23 +45,26 @@ var callArrows = []arrow[CallState]{
 	{Sent, Uncertain, "no reply and no proof"},
 	{Sent, Stopped, "held and nothing delivered; or stop was wanted and the reply asks, or nothing ran"},
 	{Sent, Interrupted, "its machine went away; held and nothing delivered"},
-	{Sent, Denied, "policy before a delivery forbids it; held and nothing delivered"},
+	{Sent, Denied, "held and nothing delivered: policy before a delivery forbids it; or the person was disabled and it comes back"},
 
 	{Waiting, Ready, "the round is complete"},
 	{Waiting, Blocked, "the server was removed or has changed"},
 	{Waiting, Stopped, "the person stopped it"},
 	{Waiting, CallExpired, "all questions expired, or the server's deadline passed"},
+	{Waiting, Denied, "the person was disabled"},
 
 	{Blocked, Ready, "unblocked, the round is complete"},
 	{Blocked, Waiting, "unblocked, questions are open"},
 	{Blocked, Stopped, "the person stopped it, or runs it again"},
 	{Blocked, CallExpired, "blocked too long, or the deadline passed"},
+	{Blocked, Denied, "the person was disabled"},
 
 	{Uncertain, Ready, "send again"},
 	{Uncertain, Done, "it happened, or a late reply"},
 	{Uncertain, Failed, "given up, or a late reply"},
 	{Uncertain, Waiting, "a late reply asks"},
 	{Uncertain, Stopped, "a late reply asks, and stop was wanted"},
+	{Uncertain, Denied, "a late reply asks, and the person was disabled"},
 }
 
 var questionArrows = []arrow[QuestionState]{

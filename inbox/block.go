@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 )
 
 // Block records that something else has to happen before the call goes on: a
-// sign-in, a server that is gone or has changed. A sent call may be blocked
+// sign-in, a server that is gone or has changed. With the reason unreachable
+// [Inbox.Sweep] of any machine lets it go on at NotBefore, so that it is tried
+// again: after 1, 2, 4, 8 and then every 15 minutes, or earlier with
+// [Inbox.UnblockFor]. A sent call may be blocked
 // only on an answer that proves that nothing ran (401, 403 with a challenge);
 // if the person wants it stopped it ends stopped.
 func (in *Inbox) Block(ctx context.Context, claim *Claim, reason, detail string) (*Call, error) {
@@ -21,8 +25,31 @@ func (in *Inbox) Block(ctx context.Context, claim *Claim, reason, detail string)
 		if c.asked() {
 			return &StateError{Call: c.ID, State: c.State, Op: "block after a held question"}
 		}
-		return w.moveCall(c, Blocked, reason, detail)
+		return w.block(c, reason, detail)
 	})
+}
+
+// How long a call whose server cannot be reached waits before it is tried again.
+const (
+	firstRetry = time.Minute
+	lastRetry  = 15 * time.Minute
+)
+
+// block counts how often in a row: the time that a call may be blocked does not
+// begin anew with each try.
+func (w *work) block(c *callRecord, reason, detail string) error {
+	if err := w.moveCall(c, Blocked, reason, detail); err != nil || c.State != Blocked {
+		return err
+	}
+	if c.blockedAt.IsZero() {
+		c.blockedAt = w.now
+	}
+	c.ExpiresAt = sooner(c.blockedAt.Add(w.in.options.BlockedTime), c.Deadline)
+	if reason == ReasonUnreachable {
+		c.NotBefore = w.now.Add(min(firstRetry<<min(c.blocks, 10), lastRetry))
+		c.blocks++
+	}
+	return nil
 }
 
 // BlockWaiting blocks all waiting calls of a server that was removed or has
@@ -32,8 +59,15 @@ func (in *Inbox) BlockWaiting(ctx context.Context, server, reason, detail string
 		return 0, err
 	}
 	return in.each(ctx, server, Waiting, func(w *work, c *callRecord) (bool, error) {
-		return true, w.moveCall(c, Blocked, reason, detail)
+		return true, w.block(c, reason, detail)
 	})
+}
+
+// Servers lists the servers of which calls wait for a person or are blocked,
+// of everybody. A host blocks those of servers that it does not have any more
+// ([Inbox.BlockWaiting]) and unblocks those that are back.
+func (in *Inbox) Servers(ctx context.Context) ([]string, error) {
+	return in.store.Servers(ctx, []CallState{Waiting, Blocked})
 }
 
 // Unblock lets the server's blocked calls go on, of everybody, if their reason

@@ -91,6 +91,7 @@ const (
 	ReasonDenied           = "denied_by_policy"
 	ReasonNotAllowed       = "not_allowed"    // an approval was denied
 	ReasonNotDecided       = "not_decided"    // nobody decided an approval in time
+	ReasonDisabled         = "disabled"       // the person may not use it any more
 	ReasonNeedsApproval    = "needs_approval" // held, where there is no waiting for an approval
 )
 
@@ -134,7 +135,7 @@ type Call struct {
 	MarkedBefore bool // this round was sent before and ended uncertain: "nothing ran" may not be said
 	StopWanted   bool // the person asked to stop after the mark: the wire decides
 
-	NotBefore time.Time // ready calls wait for it; zero = now
+	NotBefore time.Time // ready calls wait for it, and blocked ones until they are tried again; zero = now
 	Deadline  time.Time // the server's expiresAt; zero = it gave none
 	ExpiresAt time.Time // when the call ends by itself if nothing happens; zero = it does not
 	Created   time.Time

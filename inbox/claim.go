@@ -79,7 +79,13 @@ func (in *Inbox) claim(ctx context.Context, key string, id CallID) (*Claim, *Cal
 		c.Fence++
 		c.Owner = in.owner
 		c.LeaseUntil = w.now.Add(in.options.Lease)
-		return w.moveCall(c, Claimed, "", "")
+		if err := w.moveCall(c, Claimed, "", ""); err != nil {
+			return err
+		}
+		if c.State != Claimed { // its person was disabled
+			expired = &StateError{Call: id, State: c.State, Op: "claim"}
+		}
+		return nil
 	})
 	if err == nil {
 		err = expired
@@ -188,10 +194,18 @@ func (in *Inbox) Mark(ctx context.Context, claim *Claim, b Binding) (*Call, erro
 	if b.Era != "" && b.Era != Legacy && b.Era != Modern {
 		return nil, fmt.Errorf("%w: the era is legacy or modern", ErrInvalid)
 	}
-	expired := false
+	var refused error // committed beside it: the end that refuses the mark
 	c, err := in.with(ctx, claim, "mark", onlyClaimed, func(w *work, c *callRecord) error {
-		if expired = w.passed(c.Deadline); expired {
+		refused = nil
+		if w.passed(c.Deadline) {
+			refused = ErrExpired
 			return w.expireCall(c)
+		}
+		if err := w.enabled(); errors.Is(err, ErrDisabled) {
+			refused = fmt.Errorf("%w: %w", ErrFenced, err)
+			return w.cutOff(c)
+		} else if err != nil {
+			return err
 		}
 		paused := c.Round > 0 || c.RequestState != ""
 		for _, part := range []struct{ stored, now *string }{
@@ -208,6 +222,7 @@ func (in *Inbox) Mark(ctx context.Context, claim *Claim, b Binding) (*Call, erro
 		c.Sends++
 		c.RoundSends++
 		c.Deaths, c.Delivered = 0, 0
+		c.blocks, c.blockedAt = 0, time.Time{}
 		if c.asks > 0 && c.Era != Legacy { // the legacy era has no place for answers in a request
 			e := w.auditCall(AuditDelivered, c)
 			e.Round, e.Count = c.Round, c.asks
@@ -217,8 +232,8 @@ func (in *Inbox) Mark(ctx context.Context, claim *Claim, b Binding) (*Call, erro
 		}
 		return w.moveCall(c, Sent, "", "")
 	})
-	if err == nil && expired {
-		err = ErrExpired
+	if err == nil {
+		err = refused
 	}
 	if err != nil {
 		return nil, err
@@ -271,9 +286,8 @@ func (in *Inbox) Again(ctx context.Context, claim *Claim, requestState string, n
 		if err := w.moveCall(c, Ready, "", ""); err != nil {
 			return err
 		}
-		c.NotBefore = notBefore.UTC().Truncate(time.Microsecond)
-		if notBefore.IsZero() {
-			c.NotBefore = time.Time{}
+		if c.State == Ready && !notBefore.IsZero() {
+			c.NotBefore = notBefore.UTC().Truncate(time.Microsecond)
 		}
 		return nil
 	})
@@ -368,6 +382,9 @@ func (in *Inbox) Resend(ctx context.Context, claim *Claim, notBefore time.Time) 
 		}
 		if c.StopWanted || c.Delivered > 0 {
 			return &StateError{Call: c.ID, State: c.State, Op: "resend"}
+		}
+		if err := w.enabled(); err != nil {
+			return err
 		}
 		if c.Resends >= maxResends {
 			return &LimitError{Reason: ReasonTooManyResends, Limit: maxResends}

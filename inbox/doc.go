@@ -31,18 +31,19 @@
 //	          -> approving    policy asks the person first
 //	          -> denied       policy forbids it
 //	approving -> ready        allowed
-//	          -> denied       not allowed
+//	          -> denied       not allowed; or the person was disabled
 //	          -> expired      nobody decided in time
 //	          -> stopped      the person stopped it
 //	ready     -> claimed      a machine takes it
 //	          -> waiting      an answer was taken back
 //	          -> stopped      the person stopped it
 //	          -> expired      the server's deadline passed
+//	          -> denied       the person was disabled
 //	claimed   -> sent         the mark is committed
 //	          -> ready        given back, or its owner died
 //	          -> failed       its owner died for the eighth time, or it cannot be sent
 //	          -> approving    policy on resume asks the person
-//	          -> denied       policy on resume forbids it
+//	          -> denied       policy on resume forbids it; or the person was disabled
 //	          -> blocked      something else has to happen first
 //	          -> stopped      the person stopped it
 //	          -> expired      the server's deadline passed before the mark
@@ -55,20 +56,23 @@
 //	          -> uncertain    no reply and no proof
 //	          -> stopped      held and nothing delivered; or stop was wanted and the reply asks, or nothing ran
 //	          -> interrupted  its machine went away; held and nothing delivered
-//	          -> denied       policy before a delivery forbids it; held and nothing delivered
+//	          -> denied       held and nothing delivered: policy before a delivery forbids it; or the person was disabled and it comes back
 //	waiting   -> ready        the round is complete
 //	          -> blocked      the server was removed or has changed
 //	          -> stopped      the person stopped it
 //	          -> expired      all questions expired, or the server's deadline passed
+//	          -> denied       the person was disabled
 //	blocked   -> ready        unblocked, the round is complete
 //	          -> waiting      unblocked, questions are open
 //	          -> stopped      the person stopped it, or runs it again
 //	          -> expired      blocked too long, or the deadline passed
+//	          -> denied       the person was disabled
 //	uncertain -> ready        send again
 //	          -> done         it happened, or a late reply
 //	          -> failed       given up, or a late reply
 //	          -> waiting      a late reply asks
 //	          -> stopped      a late reply asks, and stop was wanted
+//	          -> denied       a late reply asks, and the person was disabled
 //
 // Question (opened only in url mode):
 //
@@ -108,7 +112,8 @@
 //   - waiting: the person. An answer can be taken back until a machine claims
 //     the complete round, and again if that machine gives it back unsent.
 //   - blocked: whoever can do what Reason says: the person signs in, the
-//     operator repairs the server. Then [Inbox.Unblock] or [Inbox.UnblockFor].
+//     operator repairs the server. Then [Inbox.Unblock] or [Inbox.UnblockFor]. If
+//     the server cannot be reached, any machine's [Inbox.Sweep] tries again.
 //   - uncertain: the person, with [Inbox.Resolve]; or a host that knows that
 //     sending twice is harmless, with [Inbox.Resend]; or a reply that comes late.
 //   - an end: nobody. The call does not change any more; [Inbox.RunAgain]
@@ -163,6 +168,10 @@
 //
 // A newer version works on the same store. What it wrote into a row and this
 // version does not know stays there when this version stores the row again.
+//
+// A person who is disabled ([Inbox.Disable]) goes on with nothing: every arrow
+// that leads to approving, ready, claimed, waiting or blocked leads to denied for
+// them.
 //
 // # Audit
 //

@@ -30,6 +30,7 @@ func (e *explorer) key(p *point) string {
 		fmt.Fprintf(&b, "%s mine=%t answered=%d\n", a.State, a.ID == c.Approval, len(a.Answered))
 		times = append(times, a.ExpiresAt)
 	}
+	fmt.Fprintf(&b, "disabled=%t ", p.seen.disabled)
 	var machines []string // one is like the other
 	for i, m := range p.machines {
 		machines = append(machines, fmt.Sprintf("%s current=%t mine=%t", m.stage, m.claim != nil && inbox.Fence(m.claim) == c.Fence, strings.HasPrefix(c.Owner, fmt.Sprint("m", i, "/"))))
@@ -66,16 +67,13 @@ func (e *explorer) judge(from, to *point, err error) {
 	}
 	if err != nil && !slices.ContainsFunc([]error{
 		inbox.ErrClosed, inbox.ErrOpen, inbox.ErrNotOpened, inbox.ErrTooLate, inbox.ErrState, inbox.ErrFenced,
-		inbox.ErrStopped, inbox.ErrExpired, inbox.ErrNothing, inbox.ErrLimit, inbox.ErrDecided,
+		inbox.ErrStopped, inbox.ErrExpired, inbox.ErrNothing, inbox.ErrLimit, inbox.ErrDecided, inbox.ErrDisabled,
 	}, func(allowed error) bool { return errors.Is(err, allowed) }) {
 		fault("%v", err)
 		return
 	}
 	old, c := from.seen.call, to.seen.call
-	versions := c.Version
-	if c.ReplacedBy != "" { // the new call has its first
-		versions++
-	}
+	versions := c.Version + to.seen.other
 	for n, q := range to.seen.questions {
 		versions += q.Version
 		var before *inbox.Question
@@ -112,9 +110,13 @@ func (e *explorer) judge(from, to *point, err error) {
 		fault("sent without a mark")
 	case to.ghost.open > 0 && slices.Contains([]inbox.CallState{inbox.Ready, inbox.Claimed, inbox.Waiting, inbox.Blocked}, c.State):
 		fault("%s, and what was sent may have run", c.State)
-	case c.State == inbox.Denied && to.ghost.open > 0:
-		fault("denied, and what was sent may have run")
-	case old.State != c.State && to.ghost.open > 0 && (c.State == inbox.CallExpired || c.State == inbox.Stopped && !old.Held):
+	case to.seen.disabled && slices.Contains([]inbox.CallState{inbox.Approving, inbox.Ready, inbox.Claimed, inbox.Waiting, inbox.Blocked}, c.State):
+		fault("%s, and its person is disabled", c.State)
+	case errors.Is(err, inbox.ErrDisabled) && !from.seen.disabled:
+		fault("refused to one who is not disabled")
+	case from.seen.disabled && err == nil && slices.ContainsFunc([]string{"accept", "decline", "cancel", "allow", "deny", "open", "take back", "send_again"}, func(op string) bool { return strings.HasPrefix(to.op, op) }):
+		fault("a disabled person did it")
+	case old.State != c.State && to.ghost.open > 0 && (c.State == inbox.CallExpired || (c.State == inbox.Stopped || c.State == inbox.Denied) && !old.Held):
 		fault("%s, and what was sent may have run", c.State)
 	}
 	if old.State != c.State {

@@ -59,6 +59,8 @@ type view struct {
 	questions []*inbox.Question // oldest first
 	approvals []*inbox.Approval // oldest first
 	events    int64
+	other     int64 // changes of the call that replaced it
+	disabled  bool
 }
 
 // enter makes a world of its own that goes on from w.
@@ -136,6 +138,12 @@ func (e *explorer) stepsAt(p *point) (list []step, cut bool) {
 			_, err := w.in[0].BlockWaiting(ctx, "s", inbox.ReasonServerRemoved, "")
 			return err
 		})
+	}
+	if e.scene.leaves {
+		add("disable", func(w *world) error { return w.in[0].Disable(ctx, e.ann) })
+		if p.seen.disabled {
+			add("enable", func(w *world) error { return w.in[0].Enable(ctx, e.ann) })
+		}
 	}
 	add("sweep", func(w *world) error { _, err := w.in[0].Sweep(ctx); return err })
 	next, err := p.store.NextDue(ctx)
@@ -357,19 +365,9 @@ func (e *explorer) machineSteps(p *point, i int) (list []step, cut bool) {
 	}
 	if e.scene.policy && (memo.stage == "claimed" || memo.stage == "sent") {
 		// Whether it asks, denies or allows is new each time, whoever has decided what.
-		with("policy asks", func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
-			got, err := in.Ask(ctx, memo.claim, policyAsk)
-			if err == nil && got.State == inbox.Denied {
-				w.ghost.open = 0 // held: it runs no further
-			}
-			return got, err
-		})
+		with("policy asks", func(in *inbox.Inbox, w *world) (*inbox.Call, error) { return in.Ask(ctx, memo.claim, policyAsk) })
 		with("policy denies", func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
-			got, err := in.Deny(ctx, memo.claim, inbox.Denial{Rule: "never"})
-			if err == nil && got.State == inbox.Denied {
-				w.ghost.open = 0
-			}
-			return got, err
+			return in.Deny(ctx, memo.claim, inbox.Denial{Rule: "never"})
 		})
 	}
 	if memo.stage == "claimed" || memo.stage == "sent" {
@@ -486,6 +484,13 @@ func (e *explorer) look(w *world) view {
 		e.t.Fatal(err)
 	}
 	v := view{call: c}
+	if c.ReplacedBy != "" {
+		other, err := in.Call(ctx, e.ann, c.ReplacedBy)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		v.other = other.Version
+	}
 	if v.questions, err = in.Questions(ctx, e.ann, inbox.QuestionFilter{Call: w.call}); err != nil {
 		e.t.Fatal(err)
 	}
@@ -494,6 +499,9 @@ func (e *explorer) look(w *world) view {
 		e.t.Fatal(err)
 	}
 	slices.Reverse(v.approvals)
+	if v.disabled, err = in.Disabled(ctx, e.ann); err != nil {
+		e.t.Fatal(err)
+	}
 	if v.events, err = in.LastEvent(ctx, e.ann); err != nil {
 		e.t.Fatal(err)
 	}

@@ -39,6 +39,7 @@ type scene struct {
 	lost   int                   // deaths at the beginning
 	begins inbox.CallState       // as which the call is composed; empty: ready
 	policy bool                  // it may change at any time: allow, ask or deny
+	leaves bool                  // the person may be disabled, and enabled again
 }
 
 func scenes(deep bool) []scene {
@@ -55,6 +56,8 @@ func scenes(deep bool) []scene {
 			{name: "held", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}, {b}}, alone: true, rounds: 2},
 			{name: "approval", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, rounds: 1, blocks: true},
 			{name: "held approval", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, policy: true, alone: true, rounds: 2},
+			{name: "disabled", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, leaves: true, blocks: true, rounds: 1, agains: 1, resend: 1, deaths: 1},
+			{name: "held, disabled", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, leaves: true, rounds: 1},
 			{name: "forbidden", begins: inbox.Denied},
 			{name: "held, taken over", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, rounds: 1, deaths: 1},
 		}
@@ -65,6 +68,7 @@ func scenes(deep bool) []scene {
 		{name: "address", era: inbox.Modern, asks: [][]inbox.NewQuestion{{urlQuestion(1)}, {urlQuestion(2)}}, alone: true, rounds: 2},
 		{name: "held", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, alone: true, rounds: 1, policy: true},
 		{name: "approval", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, alone: true, rounds: 1},
+		{name: "disabled", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, leaves: true, alone: true, blocks: true, rounds: 1},
 		{name: "forbidden", begins: inbox.Denied},
 	}
 }

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -17,7 +18,7 @@ func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Questi
 		if c.Era == Modern {
 			return fmt.Errorf("%w: a modern server asks with a result", ErrInvalid)
 		}
-		if c.StopWanted {
+		if c.StopWanted || errors.Is(w.enabled(), ErrDisabled) {
 			return ErrStopped
 		}
 		if q, err = w.newQuestion(c, n); err != nil {
@@ -43,7 +44,12 @@ func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Questi
 			return err
 		}
 		if over != nil {
-			return over
+			refused = over
+			first, err := w.refused(c.Server, 1)
+			if first { // a page that shows the call shows it
+				w.touch(c)
+			}
+			return err
 		}
 		if err := w.suggest(c, q, earlier); err != nil {
 			return err
@@ -130,7 +136,7 @@ func (w *work) heldQuestion(claim *Claim, id QuestionID) (*questionRecord, error
 func (in *Inbox) Deliver(ctx context.Context, claim *Claim, id QuestionID) (*Answer, error) {
 	var q *questionRecord
 	_, err := in.with(withAhead(ctx, Ahead{Question: id, Questions: true}), claim, "deliver", onlySent, func(w *work, c *callRecord) (err error) {
-		if c.StopWanted {
+		if c.StopWanted || errors.Is(w.enabled(), ErrDisabled) {
 			return ErrStopped
 		}
 		if q, err = w.heldQuestion(claim, id); err != nil {

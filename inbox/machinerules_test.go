@@ -114,7 +114,7 @@ func (m *machine) checkCall(t *rapid.T, c *inbox.Call) (changes int64) {
 		t.Fatalf("%s: held while %s", m.op, c.State)
 	case c.State.Ended() != !c.Ended.IsZero():
 		t.Fatalf("%s: %s ended at %v", m.op, c.State, c.Ended)
-	case !c.NotBefore.IsZero() && c.State != inbox.Ready:
+	case !c.NotBefore.IsZero() && c.State != inbox.Ready && (c.State != inbox.Blocked || c.Reason != inbox.ReasonUnreachable):
 		t.Fatalf("%s: not before %v while %s", m.op, c.NotBefore, c.State)
 	}
 	if old == nil {

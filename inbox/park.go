@@ -39,6 +39,11 @@ func (w *work) park(c *callRecord, asked Asked) error {
 	if c.StopWanted {
 		return w.moveCall(c, Stopped, ReasonStopped, "You stopped it while it was asking. Nothing more was sent.")
 	}
+	if err := w.enabled(); errors.Is(err, ErrDisabled) {
+		return w.moveCall(c, Denied, ReasonDisabled, disabledSentence+"Nothing more was sent.")
+	} else if err != nil {
+		return err
+	}
 	if len(asked.RequestState) > maxParams {
 		return w.moveCall(c, Failed, ReasonTooLarge, "The server sent more state than fits.")
 	}
@@ -85,6 +90,9 @@ func (w *work) park(c *callRecord, asked Asked) error {
 			return err
 		}
 		if over != nil {
+			if _, err := w.refused(c.Server, n); err != nil {
+				return err
+			}
 			return w.moveCall(c, Failed, ReasonTooManyQuestions, "The server asks too many questions at once.")
 		}
 		c.rounds++
@@ -131,6 +139,9 @@ func (w *work) newQuestion(c *callRecord, n NewQuestion) (*questionRecord, error
 	if len(n.Params) > maxParams || len(n.Key) > maxParams {
 		return nil, nil
 	}
+	if err := checkText("the note", n.Note); err != nil {
+		return nil, err
+	}
 	sum, err := digest(n.Params)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the params of a question are %w", ErrInvalid, err)
@@ -143,7 +154,7 @@ func (w *work) newQuestion(c *callRecord, n NewQuestion) (*questionRecord, error
 		ID: QuestionID(randomID("q_")), Call: c.ID, Principal: w.principal,
 		Conversation: c.Conversation, Server: c.Server, Key: n.Key, Digest: sum,
 		Mode: Form, Message: a.message, Params: slices.Clone(n.Params), Asked: 1,
-		State: Open, Created: w.now,
+		State: Open, Note: n.Note, Created: w.now,
 	}}
 	switch {
 	case a.mode == string(Form):
@@ -165,6 +176,14 @@ func (w *work) auditAsked(q *questionRecord) error {
 	e := w.auditQuestion(AuditAsked, q)
 	e.Digest = w.digest(string(q.ID), q.Params)
 	return w.audit(e)
+}
+
+// note adds a sentence.
+func (q *questionRecord) note(sentence string) {
+	if q.Note != "" {
+		q.Note += " "
+	}
+	q.Note += sentence
 }
 
 // history looks through the earlier questions of the call for the same one. It
@@ -195,7 +214,8 @@ func (w *work) askAgain(old, q *questionRecord) error {
 	old.Key, old.Digest, old.Message, old.Params, old.URL = q.Key, q.Digest, q.Message, q.Params, q.URL
 	old.Round, old.Position, old.ExpiresAt = q.Round, q.Position, q.ExpiresAt
 	old.Asked++
-	old.Note = note
+	old.Note = q.Note
+	old.note(note)
 	old.shown, old.checks = nil, 0
 	return w.auditAsked(old)
 }
@@ -206,9 +226,9 @@ func (w *work) suggest(c *callRecord, q, earlier *questionRecord) error {
 	if earlier != nil {
 		switch earlier.State {
 		case Accepted:
-			q.Note = "The server asks this again; your answer was sent before."
+			q.note("The server asks this again; your answer was sent before.")
 		case Declined, Cancelled:
-			q.Note = "The server asks this again; you said no before."
+			q.note("The server asks this again; you said no before.")
 		}
 		if q.Mode == Form && earlier.Answer != nil {
 			q.Suggested = slices.Clone(earlier.Answer.Content)

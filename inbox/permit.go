@@ -70,6 +70,11 @@ func (w *work) deny(c *callRecord, reason, sentence string) error {
 
 // ask opens an approval and lets the call wait for it.
 func (w *work) ask(c *callRecord, ask *Ask) error {
+	if err := w.enabled(); errors.Is(err, ErrDisabled) {
+		return w.cutOff(c)
+	} else if err != nil {
+		return err
+	}
 	a := &approvalRecord{Approval: Approval{
 		ID: ApprovalID(randomID("a_")), Call: c.ID, Principal: w.principal, Conversation: c.Conversation, Server: c.Server,
 		Actor: c.Actor, Method: c.Method, Tool: c.Name, Arguments: c.Arguments, Description: ask.Description,

@@ -35,6 +35,9 @@ func (in *Inbox) Compose(ctx context.Context, p Principal, n NewCall) (*Call, er
 	}
 	var made *callRecord
 	err := in.update(ctx, p.Key(), func(w *work) error {
+		if err := w.enabled(); err != nil {
+			return err
+		}
 		key, before, err := w.remembered("compose", n.Key, n.fields()...)
 		if err != nil {
 			return err

@@ -90,7 +90,7 @@ type Question struct {
 	ClosedBy  Closer
 	Delivery  Delivery        // of a held question
 	Suggested json.RawMessage // content of an earlier answer, filled in and marked as such; never sent by itself
-	Note      string          // why it is here again, one plain sentence
+	Note      string          // what the host says of it, and why it is here again, in plain sentences
 	Removed   bool            // the retention of its call has passed: what was asked and answered is gone
 
 	Version   int64
@@ -118,5 +118,6 @@ type Answer struct {
 type NewQuestion struct {
 	Key       string          // the wire key; empty in the legacy era
 	Params    json.RawMessage // the raw params of the request
+	Note      string          // what the card says of it besides, one plain sentence
 	ExpiresAt time.Time       // legacy: from _meta; zero = default
 }

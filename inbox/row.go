@@ -45,6 +45,8 @@ type callDetail struct {
 	Rounds       int        `json:"rounds,omitempty"`
 	Agains       int        `json:"agains,omitempty"`
 	Asks         int        `json:"asks,omitempty"`
+	Blocks       int        `json:"blocks,omitempty"`
+	BlockedAt    micros     `json:"blocked_at,omitempty"`
 	LeaseUntil   micros     `json:"lease_until,omitempty"`
 	Fence        int64      `json:"fence,omitempty"`
 	Deaths       int        `json:"deaths,omitempty"`
@@ -111,9 +113,11 @@ type questionContent struct {
 // callRecord is a call inside a transaction.
 type callRecord struct {
 	Call
-	rounds int // rounds that count against Options.Rounds
-	agains int // sends in a row that brought neither an end nor a question
-	asks   int // questions of the present round whose answers the next send carries
+	rounds    int       // rounds that count against Options.Rounds
+	agains    int       // sends in a row that brought neither an end nor a question
+	blocks    int       // in a row, since its server could not be reached
+	blockedAt time.Time // when it was blocked first since it was sent
+	asks      int       // questions of the present round whose answers the next send carries
 
 	sealed, plain []byte // the content as it was read, so that it is sealed anew only if it changed
 	more, within  members
@@ -189,7 +193,7 @@ func (w *work) record(row *CallRow, detail callDetail, content callContent) *cal
 			Result: content.Result, IsError: detail.IsError, Removed: detail.Removed,
 			Approval: detail.Approval, Rule: detail.Rule, Replaces: detail.Replaces, ReplacedBy: detail.ReplacedBy, IdempotencyKey: content.IdempotencyKey,
 		},
-		rounds: detail.Rounds, agains: detail.Agains, asks: detail.Asks,
+		rounds: detail.Rounds, agains: detail.Agains, asks: detail.Asks, blocks: detail.Blocks, blockedAt: detail.BlockedAt.time(),
 	}
 }
 
@@ -200,7 +204,7 @@ func (w *work) callRow(c *callRecord) (*CallRow, error) {
 	}
 	detail, err := c.more.with(callDetail{
 		Actor: c.Actor, Surface: c.Origin.Surface, Era: c.Era, Method: c.Method, Reason: c.Reason,
-		Held: c.Held, Round: c.Round, Rounds: c.rounds, Agains: c.agains, Asks: c.asks,
+		Held: c.Held, Round: c.Round, Rounds: c.rounds, Agains: c.agains, Asks: c.asks, Blocks: c.blocks, BlockedAt: toMicros(c.blockedAt),
 		LeaseUntil: toMicros(c.LeaseUntil), Fence: c.Fence, Deaths: c.Deaths,
 		Sends: c.Sends, Resends: c.Resends, Delivered: c.Delivered, RoundSends: c.RoundSends,
 		MarkedBefore: c.MarkedBefore, StopWanted: c.StopWanted,
@@ -235,8 +239,10 @@ func (c *callRecord) due() time.Time {
 	switch c.State {
 	case Claimed, Sent:
 		return c.LeaseUntil
-	case Ready, Blocked, Approving:
+	case Ready, Approving:
 		return c.ExpiresAt
+	case Blocked:
+		return sooner(c.NotBefore, c.ExpiresAt)
 	case Waiting:
 		return c.Deadline // without one its questions expire one by one
 	}

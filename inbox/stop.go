@@ -22,24 +22,48 @@ func (in *Inbox) Stop(ctx context.Context, p Principal, id CallID) (*Call, error
 			return nil
 		case c.State.Ended(), c.State == Uncertain:
 			return &StateError{Call: id, State: c.State, Op: "stop"}
-		case c.State != Sent, c.Held && c.Delivered == 0:
-			return w.moveCall(c, Stopped, ReasonStopped, "You stopped it. "+c.unsent())
-		case c.StopWanted:
-			return nil
 		}
-		c.StopWanted = true
-		w.touch(c)
-		e := w.auditCall(AuditStopped, c)
-		e.State = string(c.State)
-		if err := w.audit(e); err != nil {
-			return err
-		}
-		return w.withdrawOpen(c, ByStop)
+		return w.stop(c)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &c.Call, nil
+}
+
+// stop stops a call that has not ended.
+func (w *work) stop(c *callRecord) error {
+	switch {
+	case c.State != Sent, c.Held && c.Delivered == 0:
+		return w.moveCall(c, Stopped, ReasonStopped, "You stopped it. "+c.unsent())
+	case c.StopWanted:
+		return nil
+	}
+	c.StopWanted = true
+	w.touch(c)
+	e := w.auditCall(AuditStopped, c)
+	e.State = string(c.State)
+	if err := w.audit(e); err != nil {
+		return err
+	}
+	return w.withdrawOpen(c, ByStop)
+}
+
+// StopServer stops all calls of one server that [Inbox.Stop] would stop, and
+// returns how many there were.
+func (in *Inbox) StopServer(ctx context.Context, p Principal, server string) (int, error) {
+	if server == "" { // a query that is empty would select everything
+		return 0, fmt.Errorf("%w: which server", ErrInvalid)
+	}
+	open := []CallState{Approving, Ready, Claimed, Sent, Waiting, Blocked}
+	stopped := map[CallID]bool{}
+	err := in.pages(ctx, p, CallQuery{Server: server, States: open}, func(w *work, c *callRecord) error {
+		if !c.StopWanted {
+			stopped[c.ID] = true
+		}
+		return w.stop(c)
+	})
+	return len(stopped), err
 }
 
 // unsent says what certainly did not leave the machine.
@@ -101,6 +125,9 @@ func (in *Inbox) Resolve(ctx context.Context, p Principal, id CallID, how Resolu
 		}
 		switch how {
 		case SendAgain:
+			if err := w.enabled(); err != nil {
+				return err
+			}
 			if c.Delivered > 0 {
 				old := c
 				if c, err = w.runAgain(old); err != nil {
@@ -138,6 +165,9 @@ func (w *work) sendAgain(c *callRecord) error {
 func (in *Inbox) RunAgain(ctx context.Context, p Principal, id CallID) (*Call, error) {
 	var c *callRecord
 	err := in.update(ctx, p.Key(), func(w *work) error {
+		if err := w.enabled(); err != nil {
+			return err
+		}
 		old, err := w.call(id)
 		if err != nil {
 			return err

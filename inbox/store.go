@@ -48,6 +48,10 @@ type Store interface {
 	// their ids and beginning after the given one.
 	Find(ctx context.Context, server string, state CallState, after CallID, limit int) ([]Ref, error)
 
+	// Servers lists the servers of all calls that are in one of the states, in
+	// their order by bytes.
+	Servers(ctx context.Context, states []CallState) ([]string, error)
+
 	// Assigned lists approvals that are assigned, of everybody, in the order of
 	// (created, id). In its answers Due is Created.
 	Assigned(ctx context.Context, q AssignedQuery) ([]Ref, error)

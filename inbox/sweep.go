@@ -46,7 +46,12 @@ func (in *Inbox) sweep(ctx context.Context, ref Ref) error {
 		switch c.State {
 		case Claimed, Sent:
 			return w.endLease(c)
-		case Ready, Waiting, Blocked, Approving:
+		case Blocked:
+			if !w.passed(c.ExpiresAt) {
+				return w.unblock(c) // its server is tried again
+			}
+			return w.expireCall(c)
+		case Ready, Waiting, Approving:
 			return w.expireCall(c)
 		}
 		return nil

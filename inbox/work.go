@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -277,6 +278,14 @@ func (w *work) touchQuestionQuietly(q *questionRecord) {
 // moveCall changes the state of a call and what goes with the new state:
 // leases end, open questions of an ended call are withdrawn, times are set anew.
 func (w *work) moveCall(c *callRecord, to CallState, reason, detail string) error {
+	switch to {
+	case Approving, Ready, Claimed, Waiting, Blocked: // a disabled person's call goes on to none of them
+		if err := w.enabled(); errors.Is(err, ErrDisabled) {
+			to, reason, detail = Denied, ReasonDisabled, disabledSentence+c.unsent()
+		} else if err != nil {
+			return err
+		}
+	}
 	if err := follow(callArrows, c.State, to); err != nil {
 		return fmt.Errorf("%w (call %s)", err, c.ID)
 	}

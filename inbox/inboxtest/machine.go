@@ -355,7 +355,7 @@ func blocked(k *kit) {
 		k.t.Errorf("unblocked: %+v", c)
 	}
 	claim = k.again(c.ID)
-	_, err = k.in.Block(k.ctx, claim, inbox.ReasonUnreachable, "")
+	_, err = k.in.Block(k.ctx, claim, inbox.ReasonSignIn, "")
 	k.must("Block of a sent call", err)
 	k.clock.advance(7*24*time.Hour - time.Microsecond)
 	k.sweep()

@@ -25,6 +25,8 @@ func TestStore(t *testing.T, fresh Fresh) {
 		{"retention", retentionTests},
 		{"approval", approvalTests},
 		{"audit", auditTests},
+		{"disable", disableTests},
+		{"server", serverTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

@@ -302,6 +302,23 @@ func (s *Store) Ended(ctx context.Context, age time.Duration, after inbox.Ref, l
 	return refs[:min(limit, len(refs))], nil
 }
 
+// Servers implements [inbox.Store].
+func (s *Store) Servers(ctx context.Context, states []inbox.CallState) ([]string, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.unlock()
+	found := map[string]struct{}{}
+	for _, rows := range s.db.principals {
+		for _, c := range rows.calls {
+			if slices.Contains(states, c.State) {
+				found[c.Server] = struct{}{}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
 // Assigned implements [inbox.Store].
 func (s *Store) Assigned(ctx context.Context, q inbox.AssignedQuery) ([]inbox.Ref, error) {
 	if err := s.lock(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -174,4 +175,22 @@ func (s *Store) Find(ctx context.Context, server string, state inbox.CallState, 
 	return s.refs(ctx, `SELECT p.key, c.id, '', '', NULL::timestamptz`+s.callsAndPrincipals()+`
 		WHERE left(c.server, 64) = left($1, 64) AND c.server = $1 AND c.state = $2 AND c.id > $3 ORDER BY c.id LIMIT $4`,
 		server, string(state), string(after), limit)
+}
+
+// Servers implements [inbox.Store].
+func (s *Store) Servers(ctx context.Context, states []inbox.CallState) (servers []string, err error) {
+	f := &filter{}
+	in(f, `state`, states)
+	if f.nothing || len(states) == 0 {
+		return nil, s.check(ctx)
+	}
+	err = s.read(ctx, func(conn *pgxpool.Conn) error {
+		rows, err := conn.Query(ctx, `SELECT DISTINCT server FROM `+s.tables.calls+f.conditions()+` ORDER BY server`, f.args...)
+		if err != nil {
+			return err
+		}
+		servers, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return servers, err
 }

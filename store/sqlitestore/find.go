@@ -73,6 +73,25 @@ func (s *Store) Find(ctx context.Context, server string, state inbox.CallState, 
 		WHERE c.server = ? AND c.state = ? AND c.id > ? ORDER BY c.id LIMIT ?`, server, state, after, limit)
 }
 
+// Servers implements [inbox.Store].
+func (s *Store) Servers(ctx context.Context, states []inbox.CallState) (servers []string, err error) {
+	if len(states) == 0 {
+		return nil, s.check(ctx)
+	}
+	f := &filter{}
+	in(f, `state`, states)
+	err = s.read(ctx, func(t *tx) error {
+		servers = nil
+		return t.rows(`SELECT DISTINCT server FROM inbox_calls`+f.conditions()+` ORDER BY server`, f.args, func(rows *sql.Rows) error {
+			var server string
+			err := rows.Scan(&server)
+			servers = append(servers, server)
+			return err
+		})
+	})
+	return servers, err
+}
+
 func (s *Store) refs(ctx context.Context, query string, args ...any) (refs []inbox.Ref, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		refs = nil
