@@ -46,3 +46,17 @@ func OpenKeysWithKMS(path string, kms KMS, options *KMSOptions) (*Keys, error) {
 	}
 	return seal.OpenKMS(path, kms, &seal.KMSOptions{Timeout: options.Timeout, MaxAge: options.MaxAge})
 }
+
+// AddKey adds a fresh key to the keys file and returns its id. It opens and does
+// not seal yet: every machine needs it before [PromoteKey]. kms is nil for a
+// file that is not encrypted. Two changes of a file at the same time are up to
+// the caller to prevent.
+func AddKey(path string, kms KMS) (uint32, error) { return seal.AddKey(path, kms) }
+
+// PromoteKey makes the key of the file the one that seals.
+func PromoteKey(path string, kms KMS, id uint32) error { return seal.PromoteKey(path, kms, id) }
+
+// DisableKey makes the key of the file open nothing any more; it stays in the
+// file. [Vault.Report] says whether the vault still needs it; an inbox with the
+// same keys may, too.
+func DisableKey(path string, kms KMS, id uint32) error { return seal.DisableKey(path, kms, id) }
