@@ -24,6 +24,7 @@ var withoutExample = map[string]string{
 	"examples/embed":          "is an example",
 	"elicit/replaytest":       inDoc,
 	"inbox/inboxtest":         inDoc,
+	"vault/vaulttest":         inDoc,
 	"internal/servicetest":    inDoc,
 	"internal/oidctest":       inDoc,
 	"serve/internal/openapi":  "a program: it writes docs/openapi.json",
