@@ -1,6 +1,7 @@
 package elicit
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -77,7 +78,12 @@ func (x *exchange) serve(w http.ResponseWriter, req *http.Request, body []byte) 
 		defer func() { _ = session.Close() }() // before the beating ends
 	}
 	result, err := receive(ctx, m.method, m.request(session, extra))
-	r.finish(x.response(m, result, err, bare))
+	event, _ := events.Get().(*bytes.Buffer) // nothing else is in there
+	r.finish(x.response(event, m, result, err, bare))
+	if event.Cap() <= 64<<10 {
+		event.Reset()
+		events.Put(event)
+	}
 	if err == nil && session == x.shared && !r.claimed {
 		// One of the SDK's own has taken the name, and may want of its session
 		// what this one does not have.
@@ -188,6 +194,9 @@ func (c *connection) Write(_ context.Context, m jsonrpc.Message) error {
 	}
 	return err
 }
+
+// events are buffers for events that were sent: net/http has copied them.
+var events = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // replyKey is the context key of the *reply of a request without a session.
 type replyKey struct{}

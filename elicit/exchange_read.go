@@ -44,7 +44,7 @@ func readCall(body []byte) (*callMessage, bool) {
 		Method  string          `json:"method"`
 		Params  json.RawMessage `json:"params"`
 	}
-	if decodeExact(body, &envelope) != nil || envelope.Version != "2.0" {
+	if decodeShared(body, &envelope) != nil || envelope.Version != "2.0" {
 		return nil, false
 	}
 	m := &callMessage{method: envelope.Method}
@@ -63,7 +63,7 @@ func readCall(body []byte) (*callMessage, bool) {
 		Answers   json.RawMessage `json:"inputResponses"`
 		State     string          `json:"requestState"`
 	}
-	if decodeExact(envelope.Params, &params) != nil || !m.readMeta(params.Meta) {
+	if decodeShared(envelope.Params, &params) != nil || !m.readMeta(params.Meta) {
 		return nil, false
 	}
 	m.name, m.state = params.Name, params.State
@@ -98,9 +98,11 @@ func (m *callMessage) readMeta(raw json.RawMessage) bool {
 		return false
 	}
 	// encoding/json makes no map larger than what goes into it.
-	if json.Unmarshal(raw, &m.meta) != nil || m.meta == nil {
+	var meta any
+	if json.Unmarshal(raw, &meta) != nil {
 		return false
 	}
+	m.meta, _ = meta.(map[string]any) // it has been read as an object
 	if _, given := m.meta[mcp.MetaKeyClientInfo]; given && said.Client == nil {
 		return false
 	}

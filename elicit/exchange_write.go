@@ -13,9 +13,9 @@ import (
 )
 
 // response writes what the SDK would send: an event, or the text of an error
-// with its HTTP status. Bare says that the result comes from the SDK, with no
+// with its HTTP status. An event is in the buffer that is given. Bare says that the result comes from the SDK, with no
 // middleware of strangers on its way.
-func (x *exchange) response(m *callMessage, result mcp.Result, failure error, bare bool) (text []byte, status int) {
+func (x *exchange) response(event *bytes.Buffer, m *callMessage, result mcp.Result, failure error, bare bool) (text []byte, status int) {
 	if failure == nil && result == nil {
 		failure = refuseWith(refuseFailed, "no result") // of middleware
 	}
@@ -32,8 +32,8 @@ func (x *exchange) response(m *callMessage, result mcp.Result, failure error, ba
 		if bare {
 			plain = plainResult(result)
 		}
-		if text, failure = m.encode(plain); failure == nil {
-			return text, 0
+		if failure = m.encode(event, plain); failure == nil {
+			return event.Bytes(), 0
 		}
 	}
 	if wire, ok := errors.AsType[*jsonrpc.Error](failure); ok && wire.Code == jsonrpc.CodeMethodNotFound {
@@ -67,26 +67,24 @@ func errorStatus(r *jsonrpc.Response) int {
 	return 0
 }
 
-// encode writes the event of a response.
-func (m *callMessage) encode(result any) ([]byte, error) {
-	var text bytes.Buffer
-	text.Grow(2 << 10)
-	encoder := json.NewEncoder(&text)
+// encode appends the event of a response.
+func (m *callMessage) encode(text *bytes.Buffer, result any) error {
+	encoder := json.NewEncoder(text)
 	encoder.SetEscapeHTML(false) // as the SDK does
 	text.WriteString(eventStart + `{"jsonrpc":"2.0","id":`)
 	if err := encoder.Encode(m.id.Raw()); err != nil {
-		return nil, err
+		return err
 	}
 	text.Truncate(text.Len() - 1) // Encode ends with a new line
 	text.WriteString(`,"result":`)
 	_, plain := result.(*toolResult)
 	encoder.SetEscapeHTML(plain) // and here it does not
 	if err := encoder.Encode(result); err != nil {
-		return nil, err
+		return err
 	}
 	text.Truncate(text.Len() - 1)
 	text.WriteString("}" + eventEnd)
-	return text.Bytes(), nil
+	return nil
 }
 
 // toolResult is what the SDK writes for a [mcp.CallToolResult]. The methods of

@@ -122,7 +122,7 @@ func (t *typedTool[In, Out]) read(arguments json.RawMessage) (in In, err error) 
 	if len(text) == 0 || string(text) == "null" {
 		text = json.RawMessage("{}")
 	}
-	value := make(map[string]any)
+	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
 		return in, fmt.Errorf("validating \"arguments\": unmarshaling arguments: %w", err)
 	}
@@ -135,7 +135,17 @@ func (t *typedTool[In, Out]) read(arguments json.RawMessage) (in In, err error) 
 // decodeExact reads JSON as the SDK does, into members of exactly the same
 // name: encoding/json would take "TO" for "to", which the schema has not seen.
 func decodeExact(text []byte, into any) error {
-	rest, err := segjson.Parse(text, into, segjson.DontMatchCaseInsensitiveStructFields)
+	return decodeWith(text, into, segjson.DontMatchCaseInsensitiveStructFields)
+}
+
+// decodeShared is decodeExact without copying raw messages out of text, which
+// must stay as it is.
+func decodeShared(text []byte, into any) error {
+	return decodeWith(text, into, segjson.DontMatchCaseInsensitiveStructFields|segjson.DontCopyRawMessage)
+}
+
+func decodeWith(text []byte, into any, flags segjson.ParseFlags) error {
+	rest, err := segjson.Parse(text, into, flags)
 	if err == nil && len(bytes.TrimSpace(rest)) > 0 {
 		err = errors.New("more than one JSON value")
 	}
