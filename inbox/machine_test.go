@@ -27,7 +27,7 @@ func urlSum(address string) string {
 // every row after each step.
 func TestStateMachine(t *testing.T) {
 	t.Parallel()
-	reached := map[string]map[[2]string]bool{"call": {}, "question": {}}
+	reached := map[string]map[[2]string]bool{"call": {}, "question": {}, "approval": {}}
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(reached)
 		actions := map[string]func(*rapid.T){"": m.check}
@@ -44,7 +44,7 @@ func TestStateMachine(t *testing.T) {
 		t.Repeat(actions)
 	})
 	// How far chance got; that every arrow can be reached is TestExplore's business.
-	for kind, arrows := range map[string][]inbox.Arrow{"call": inbox.CallArrows(), "question": inbox.QuestionArrows()} {
+	for kind, arrows := range map[string][]inbox.Arrow{"call": inbox.CallArrows(), "question": inbox.QuestionArrows(), "approval": inbox.ApprovalArrows()} {
 		for _, a := range arrows {
 			if a.From != string(inbox.CallNew) && !reached[kind][[2]string{a.From, a.To}] {
 				t.Logf("%s: %s -> %s was not reached in this run", kind, a.From, a.To)
@@ -72,8 +72,10 @@ type machine struct {
 	// As they were after the step before.
 	calls     map[inbox.CallID]*inbox.Call
 	questions map[inbox.QuestionID]*inbox.Question
+	approvals map[inbox.ApprovalID]*inbox.Approval
 	final     map[inbox.QuestionID]*inbox.Answer // answers that have left
 	events    int64
+	disabled  bool
 }
 
 func newMachine(reached map[string]map[[2]string]bool) *machine {
@@ -81,7 +83,8 @@ func newMachine(reached map[string]map[[2]string]bool) *machine {
 		ctx: context.Background(), now: time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC), keys: inbox.NewKeys(),
 		machines: make([]*inbox.Inbox, 2), ann: inbox.Principal{Issuer: "i", Subject: "ann"}, reached: reached,
 		calls: map[inbox.CallID]*inbox.Call{}, questions: map[inbox.QuestionID]*inbox.Question{},
-		final: map[inbox.QuestionID]*inbox.Answer{},
+		approvals: map[inbox.ApprovalID]*inbox.Approval{},
+		final:     map[inbox.QuestionID]*inbox.Answer{},
 	}
 	m.store = memstore.New(&memstore.Options{Now: func() time.Time { return m.now }})
 	m.restart(0)
@@ -103,10 +106,14 @@ func (m *machine) expect(t *rapid.T, err error) {
 	for _, allowed := range []error{
 		inbox.ErrClosed, inbox.ErrOpen, inbox.ErrCheck, inbox.ErrURLChanged, inbox.ErrNotOpened, inbox.ErrTooLate,
 		inbox.ErrState, inbox.ErrFenced, inbox.ErrStopped, inbox.ErrExpired, inbox.ErrLimit, inbox.ErrNothing,
+		inbox.ErrDecided,
 	} {
 		if errors.Is(err, allowed) {
 			return
 		}
+	}
+	if errors.Is(err, inbox.ErrDisabled) && m.disabled {
+		return
 	}
 	if errors.Is(err, inbox.ErrInvalid) && (m.op == "hold") { // a modern call
 		return
@@ -416,6 +423,7 @@ func (m *machine) steps() map[string]func(*rapid.T) error {
 	}
 	steps["deliver"] = held(func(c claimed, id inbox.QuestionID) error { _, err := c.in.Deliver(m.ctx, c.claim, id); return err })
 	steps["delivered"] = held(func(c claimed, id inbox.QuestionID) error { return c.in.Delivered(m.ctx, c.claim, id) })
+	m.permissionSteps(steps)
 	steps["withdraw"] = held(func(c claimed, id inbox.QuestionID) error { return c.in.Withdraw(m.ctx, c.claim, id, "") })
 	return steps
 }

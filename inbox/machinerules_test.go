@@ -27,6 +27,11 @@ var only = map[[2]string][]string{
 	{"sent", "lapsed"}:       {"finish"},
 	{"sent", "waiting"}:      {"park"},
 	{"waiting", "stopped"}:   {"stop"},
+	{"approving", "ready"}:   {"decide"},
+	{"approving", "denied"}:  {"decide", "disable"},
+	{"claimed", "approving"}: {"ask"},
+	{"open", "allowed"}:      {"decide"},
+	{"open", "denied"}:       {"decide"},
 	{"sent", "interrupted"}:  {"finish", "sweep", "crash"},
 	{"accepted", "opened"}:   {"park", "late reply"},
 	{"declined", "open"}:     {"take back"},
@@ -64,6 +69,13 @@ func (m *machine) check(t *rapid.T) {
 	changes := int64(0)
 	for _, c := range calls {
 		changes += m.checkCall(t, c)
+	}
+	approvals, err := in.Approvals(m.ctx, m.ann, inbox.ApprovalFilter{Limit: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range approvals {
+		changes += m.checkApproval(t, a)
 	}
 	open, round := map[inbox.CallID]int{}, map[inbox.CallID]int{}
 	for _, q := range questions {
@@ -118,7 +130,8 @@ func (m *machine) checkCall(t *rapid.T, c *inbox.Call) (changes int64) {
 		t.Fatalf("%s: not before %v while %s", m.op, c.NotBefore, c.State)
 	}
 	if old == nil {
-		if c.State != inbox.Ready || c.Version != 1 || c.Sends != 0 {
+		begins := c.State == inbox.Ready || m.op == "compose under a policy" && (c.State == inbox.Approving || c.State == inbox.Denied)
+		if !begins || c.Version != 1 || c.Sends != 0 {
 			t.Fatalf("%s made %+v", m.op, c)
 		}
 		return 1
