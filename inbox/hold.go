@@ -81,7 +81,7 @@ func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Questi
 func (in *Inbox) AwaitAnswer(ctx context.Context, claim *Claim, id QuestionID) (*Question, error) {
 	var q *questionRecord
 	key := claim.Principal.Key()
-	err := in.await(ctx, key, func() (closed bool, err error) {
+	err := in.await(ctx, key, claim.Call, func() (closed bool, err error) {
 		err = in.view(withAhead(ctx, Ahead{Question: id, Of: claim.Call, Call: true}), key, func(w *work) error {
 			if _, err := w.claimed(claim); err != nil {
 				return err
@@ -106,7 +106,7 @@ func (in *Inbox) AwaitAnswer(ctx context.Context, claim *Claim, id QuestionID) (
 // already, ErrFenced if the claim was lost.
 func (in *Inbox) AwaitStop(ctx context.Context, claim *Claim) error {
 	key := claim.Principal.Key()
-	return in.await(ctx, key, func() (wanted bool, err error) {
+	return in.await(ctx, key, claim.Call, func() (wanted bool, err error) {
 		err = in.view(withAhead(ctx, Ahead{Of: claim.Call, Call: true}), key, func(w *work) error {
 			c, err := w.claimed(claim)
 			if err == nil {

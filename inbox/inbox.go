@@ -54,6 +54,7 @@ type Inbox struct {
 	machine  string // prefix of owner
 	owner    string // machine and incarnation
 	log      *slog.Logger
+	watches  *watches
 }
 
 // New returns an inbox over store. The keys seal what people, servers and
@@ -89,6 +90,7 @@ func New(store Store, keys *Keys, options *Options) *Inbox {
 	if in.log == nil {
 		in.log = slog.New(slog.DiscardHandler)
 	}
+	in.watches = newWatches(in.notifier, in.log)
 	in.machine = url.PathEscape(o.Owner) + "/"
 	in.owner = in.machine + randomID("")
 	return in
@@ -137,19 +139,14 @@ func (in *Inbox) SubscribeAll(ctx context.Context) (<-chan Hint, error) {
 	return in.notifier.Subscribe(ctx, "")
 }
 
-// await runs look at once, after each hint of the principal and at least every
+// await runs look at once, after each hint about the call and at least every
 // Options.Poll, until it reports true or fails.
-func (in *Inbox) await(ctx context.Context, key string, look func() (bool, error)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	hints, err := in.notifier.Subscribe(ctx, key) // before the first look, so that none is missed
+func (in *Inbox) await(ctx context.Context, key string, id CallID, look func() (bool, error)) error {
+	wake, leave, err := in.watches.join(ctx, key, id) // before the first look, so that no hint is missed
 	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		in.log.Warn("inbox: no hints, polling only", "err", err)
-		hints = nil
+		return err
 	}
+	defer leave()
 	timer := time.NewTimer(in.options.Poll)
 	defer timer.Stop()
 	for {
@@ -160,10 +157,7 @@ func (in *Inbox) await(ctx context.Context, key string, look func() (bool, error
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case _, ok := <-hints:
-			if !ok {
-				hints = nil
-			}
+		case <-wake:
 		case <-timer.C:
 		}
 		timer.Reset(in.options.Poll)

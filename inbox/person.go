@@ -361,7 +361,7 @@ func (in *Inbox) Conversation(ctx context.Context, p Principal, conversation str
 // once if it has ended: an ended call does not change any more.
 func (in *Inbox) Wait(ctx context.Context, p Principal, id CallID, since int64) (*Call, error) {
 	var c *Call
-	err := in.await(ctx, p.Key(), func() (bool, error) {
+	err := in.await(ctx, p.Key(), id, func() (bool, error) {
 		var err error
 		if c, err = in.Call(ctx, p, id); err != nil {
 			return false, err
