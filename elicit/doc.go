@@ -103,6 +103,20 @@
 // server has a replay guard. If the principal is anonymous, whoever holds a
 // request state can go on with the call.
 //
+// # Two ways of a request
+//
+// [NewHTTPHandler] and [NewDirectHTTPHandler] answer with the same bytes. Both read
+// an ordinary modern request for what was added here by themselves, because the
+// SDK's decoder is most of what a call costs on its own handler:
+//
+//	               sees it                      has for its session
+//	HTTP           all middleware               one of its own
+//	direct         no middleware: an error      none
+//	anything else  the SDK's handlers, as if the kit were not there
+//
+// Anything else is an unusual spelling or header, a list, a tool of the SDK's own,
+// a tool that takes arguments from headers, a notification, an earlier revision.
+//
 // # Replay guard
 //
 // With [Options.Replay] nothing runs twice. A [ReplayGuard] keeps a [CallRecord]
