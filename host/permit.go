@@ -77,7 +77,7 @@ func annotations(t *Tool) (a policy.Annotations) {
 }
 
 // input is what the policy is told of the carriage's call.
-func (c *carriage) input(ctx context.Context, phase policy.Phase) (*policy.Input, error) {
+func (c *carriage) input(ctx context.Context, conn *connection, phase policy.Phase) (*policy.Input, error) {
 	groups, err := c.host.inbox.Groups(ctx, c.call.Principal)
 	if err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ func (c *carriage) input(ctx context.Context, phase policy.Phase) (*policy.Input
 		Phase: phase, Actor: c.call.Actor, Principal: c.call.Principal, Groups: groups, Conversation: c.call.Conversation,
 		Server: c.server.ID, Trusted: c.server.Trusted, Method: c.call.Method, Name: c.call.Name, Arguments: c.call.Arguments,
 	}
-	if c.call.Method == policy.ToolsCall && c.conn != nil {
-		in.Annotations = annotations(c.conn.tool(c.call.Name))
+	if c.call.Method == policy.ToolsCall && conn != nil {
+		in.Annotations = annotations(conn.tool(c.call.Name))
 	}
 	return in, nil
 }
@@ -104,7 +104,6 @@ const (
 // permitted asks the policy before something of the call leaves. While the policy or
 // the store fails nothing leaves, and it is asked again.
 func (c *carriage) permitted(ctx context.Context, conn *connection, phase policy.Phase) permission {
-	c.conn = conn
 	for wait := storePause; ; wait = min(2*wait, policyPause) {
 		may, err := c.permit(ctx, conn, phase)
 		if err == nil {
@@ -121,7 +120,7 @@ func (c *carriage) permitted(ctx context.Context, conn *connection, phase policy
 }
 
 func (c *carriage) permit(ctx context.Context, conn *connection, phase policy.Phase) (permission, error) {
-	in, err := c.input(ctx, phase)
+	in, err := c.input(ctx, conn, phase)
 	if err != nil {
 		return noAnswer, err
 	}
@@ -156,7 +155,7 @@ func (c *carriage) permit(ctx context.Context, conn *connection, phase policy.Ph
 // shows asks the policy whether a question may reach the person. The word says why
 // not; an error, that it made no decision.
 func (c *carriage) shows(ctx context.Context, params json.RawMessage) (show bool, word string, err error) {
-	in, err := c.input(ctx, policy.Asked)
+	in, err := c.input(ctx, c.conn, policy.Asked)
 	if err != nil {
 		return false, "", err
 	}
