@@ -28,7 +28,14 @@ func TestIndexes(t *testing.T) {
 	execute(t, conn, `INSERT INTO inbox_questions SELECT 'q_' || i, p.id, 'c_' || i, i, 'v_' || i % 200, 's_' || i % 200,
 		CASE i % 1000 WHEN 0 THEN 'open' ELSE 'accepted' END, 1, CASE i % 1000 WHEN 0 THEN now() END, now() - i * interval '1 second', now(), '', ''
 		FROM inbox_principals p, generate_series(1, 20000) i`)
-	execute(t, conn, `ANALYZE inbox_calls, inbox_questions, inbox_principals`)
+	execute(t, conn, `INSERT INTO inbox_approvals SELECT 'a_' || i, p.id, 'c_' || i, i, 'v_' || i % 200, 's',
+		CASE i % 100 WHEN 0 THEN 'open' ELSE 'allowed' END, 1, CASE i % 50 WHEN 0 THEN 'x_' || i % 1000 ELSE '' END,
+		CASE i % 100 WHEN 1 THEN 'd_' || i ELSE '' END, CASE i % 1000 WHEN 0 THEN now() END, now() - i * interval '1 second', NULL, '', ''
+		FROM inbox_principals p, generate_series(1, 20000) i`)
+	execute(t, conn, `INSERT INTO inbox_principals (key) VALUES ('q')`)
+	execute(t, conn, `INSERT INTO inbox_audit (principal, at, kind, call, detail) SELECT p.id, now(), 'asked', 'c_' || i, ''
+		FROM generate_series(1, 20000) i JOIN inbox_principals p ON p.key = CASE i % 1000 WHEN 0 THEN 'p' ELSE 'q' END`)
+	execute(t, conn, `ANALYZE inbox_calls, inbox_questions, inbox_principals, inbox_approvals, inbox_audit`)
 	execute(t, conn, `SELECT pg_stat_reset()`)
 
 	for range 10 { // PostgreSQL may change its plan after five
@@ -37,11 +44,20 @@ func TestIndexes(t *testing.T) {
 			"Due":   func() ([]inbox.Ref, error) { return store.Due(t.Context(), inbox.Ref{}, 8) },
 			"Owned": func() ([]inbox.Ref, error) { return store.Owned(t.Context(), "m/", "", 8) },
 			"Find":  func() ([]inbox.Ref, error) { return store.Find(t.Context(), "s_3", "done", "", 8) },
+			"Assigned": func() ([]inbox.Ref, error) {
+				return store.Assigned(t.Context(), inbox.AssignedQuery{Assignees: []string{"x_0", "y"}, Open: true, Limit: 8})
+			},
 			"Ended": func() ([]inbox.Ref, error) { return store.Ended(t.Context(), 0, inbox.Ref{}, 8) },
 		} {
 			if refs, err := find(); len(refs) != 8 || err != nil {
 				t.Fatalf("%s: %d, %v", name, len(refs), err)
 			}
+		}
+		if rows, err := store.Audit(t.Context(), 19000, 20); len(rows) != 20 || err != nil {
+			t.Fatalf("Audit: %d, %v", len(rows), err)
+		}
+		if n, err := store.TrimAudit(t.Context(), time.Hour, 20); n != 0 || err != nil {
+			t.Fatalf("TrimAudit: %d, %v", n, err)
 		}
 		if _, err := store.NextDue(t.Context()); err != nil {
 			t.Fatal(err)
@@ -50,11 +66,17 @@ func TestIndexes(t *testing.T) {
 			page, err := tx.Calls(inbox.CallQuery{Limit: 20})
 			mine, err2 := tx.Calls(inbox.CallQuery{Conversation: "v_7", Limit: 20})
 			questions, err3 := tx.Questions(inbox.QuestionQuery{Call: "c_77"})
+			standing, err5 := tx.Approvals(inbox.ApprovalQuery{Standing: []string{"d_101", "d_0"}, Limit: 1})
+			mine2, err6 := tx.Approvals(inbox.ApprovalQuery{Call: "c_77"})
+			audit, err7 := tx.Audits(inbox.AuditQuery{Limit: 20})
+			if len(standing) != 1 || len(mine2) != 1 || len(audit) < 10 {
+				t.Errorf("%d, %d approvals and %d audit rows", len(standing), len(mine2), len(audit))
+			}
 			_, recent, err4 := tx.CountQuestions("s_3", tx.Now().Add(-time.Minute))
 			if len(page) != 20 || len(mine) != 20 || len(questions) != 1 || recent > 1 {
 				t.Errorf("%d, %d calls and %d, %d questions", len(page), len(mine), len(questions), recent)
 			}
-			return errors.Join(err, err2, err3, err4)
+			return errors.Join(err, err2, err3, err4, err5, err6, err7)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -85,6 +107,7 @@ func TestIndexes(t *testing.T) {
 		var missing []string
 		for _, index := range []string{
 			"inbox_calls_ready", "inbox_calls_later", "inbox_calls_due", "inbox_calls_owner", "inbox_calls_server", "inbox_calls_ended",
+			"inbox_approvals_due", "inbox_approvals_assigned", "inbox_approvals_standing", "inbox_approvals_call", "inbox_audit_page", "inbox_audit_pkey",
 			"inbox_calls_page", "inbox_calls_conversation", "inbox_questions_call", "inbox_questions_due", "inbox_questions_recent",
 		} {
 			if used[index] == 0 {
@@ -92,7 +115,7 @@ func TestIndexes(t *testing.T) {
 			}
 		}
 		if len(missing) == 0 {
-			for _, table := range []string{"all of inbox_calls", "all of inbox_questions"} {
+			for _, table := range []string{"all of inbox_calls", "all of inbox_questions", "all of inbox_approvals", "all of inbox_audit"} {
 				if used[table] > 0 {
 					t.Errorf("%s: %d rows were read one after the other", table, used[table])
 				}
