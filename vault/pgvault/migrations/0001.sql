@@ -19,7 +19,9 @@ CREATE TABLE vault_rows (
 	content   bytea NOT NULL,
 	PRIMARY KEY (principal, kind, id)
 ) WITH (fillfactor = 80);
-CREATE INDEX vault_rows_provider ON vault_rows (principal, kind, left(provider, 64), name);
+-- With the id, since rows are wanted in its order: a planner would else walk along
+-- the primary key for it.
+CREATE INDEX vault_rows_provider ON vault_rows (principal, kind, left(provider, 64), name, id);
 CREATE INDEX vault_rows_due      ON vault_rows (kind, due, principal, id) WHERE due IS NOT NULL;
 -- There is no index for counts, which operators ask for now and then: a planner
 -- that takes a provider for rare would prefer it to those that begin with the
