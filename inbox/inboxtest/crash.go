@@ -15,6 +15,7 @@ var crashTests = map[string]func(*kit){
 	"recover":                   recovered,
 	"recover: only its own":     recoverOnlyOwn,
 	"interrupted, run again":    interruptedRunAgain,
+	"a fenced machine's reply":  fencedReply,
 }
 
 // reopened looks at everything through a handle that is opened after the
@@ -203,4 +204,44 @@ func interruptedRunAgain(k *kit) {
 	if err != nil || got.State != inbox.Interrupted {
 		k.t.Errorf("Finish = %+v, %v", got, err)
 	}
+}
+
+// fencedReply: a machine that was cut off comes back with the true reply.
+func fencedReply(k *kit) {
+	two := k.on(k.handle(), "two")
+	cutOff := func() (*inbox.Claim, *inbox.Call) {
+		claim, c := k.sent(inbox.Modern)
+		k.clock.advance(time.Minute)
+		_, err := two.Sweep(k.ctx)
+		k.must("Sweep", err)
+		if got := k.state(c.ID, inbox.Uncertain); got.Reason != inbox.ReasonLostOwner {
+			k.t.Errorf("uncertain: %s", got.Reason)
+		}
+		_, err = k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Done})
+		k.is("Finish with a claim that ended", err, inbox.ErrFenced)
+		return claim, c
+	}
+	done := inbox.Reply{Outcome: &inbox.Outcome{State: inbox.Done}}
+	claim, c := cutOff()
+	_, err := k.in.LateReply(k.ctx, claim, done)
+	k.must("LateReply", err)
+	k.state(c.ID, inbox.Done)
+
+	claim, c = cutOff()
+	_, err = k.in.LateReply(k.ctx, claim, inbox.Reply{Asked: &inbox.Asked{RequestState: "s", Questions: []inbox.NewQuestion{seat("a", "A?")}}})
+	k.must("LateReply that asks", err)
+	k.accept(k.round(k.state(c.ID, inbox.Waiting))[0])
+	k.state(c.ID, inbox.Ready)
+
+	// Another machine has it: the reply is that to a send before the last.
+	claim, c = cutOff()
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	k.must("Resolve", err)
+	_, err = k.in.LateReply(k.ctx, claim, done)
+	k.is("LateReply after the decision to send again", err, inbox.ErrState)
+	_, _, err = two.Claim(k.ctx, k.ann, c.ID)
+	k.must("Claim", err)
+	_, err = k.in.LateReply(k.ctx, claim, done)
+	k.is("LateReply after another claim", err, inbox.ErrFenced)
+	k.state(c.ID, inbox.Claimed)
 }
