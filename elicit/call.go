@@ -60,9 +60,9 @@ func (c *Call) Content(blocks ...mcp.Content) {
 // reported before is left out, as the protocol wants it. Errors of the connection
 // are not reported: they show at the end of the call.
 //
-// While a legacy question is open the kit reports by itself, every 15 seconds,
-// since clients give up on a call that is silent: by so little that it does not
-// show.
+// While a legacy question or a page is open the kit reports by itself, every 15
+// seconds, since clients give up on a call that is silent: by so little that it
+// does not show.
 func (c *Call) Progress(ctx context.Context, done, total float64, message string) {
 	c.run.progress.report(ctx, done, total, message)
 }

@@ -14,6 +14,56 @@ import (
 	"github.com/parley-mcp/parley/elicit"
 )
 
+// TestProgressWhileVisiting: the same while the person is on a page.
+func TestProgressWhileVisiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		desk := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+		server, err := elicit.NewServer(desk, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		elicit.AddTool(server, &mcp.Tool{Name: "ask"}, func(ctx context.Context, call *elicit.Call, _ none) (none, error) {
+			return none{}, elicit.Visit(ctx, call, "k", "Pay.", "https://pay.example/", func(context.Context, elicit.Principal) (bool, error) {
+				return time.Since(begin) > 100*time.Second, nil
+			})
+		})
+		serverSide, clientSide := mcp.NewInMemoryTransports()
+		if _, err := desk.Connect(t.Context(), serverSide, nil); err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		reports := 0
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "c"}, &mcp.ClientOptions{
+			Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}},
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: "accept"}, nil
+			},
+			ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
+				mu.Lock()
+				defer mu.Unlock()
+				reports++
+			},
+		}).Connect(t.Context(), clientSide, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		params := &mcp.CallToolParams{Name: "ask", Arguments: none{}}
+		params.SetProgressToken("t")
+		if result, err := session.CallTool(t.Context(), params); err != nil || result.IsError {
+			t.Errorf("error %v, result %+v", err, result)
+		}
+		synctest.Wait()
+		if reports != 6 {
+			t.Errorf("%d reports in 100 s, want 6", reports)
+		}
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestProgressWhileAsked: a client that gives up on a call without progress
 // hears some while the person thinks, and values only rise.
 func TestProgressWhileAsked(t *testing.T) {

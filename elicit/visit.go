@@ -120,6 +120,7 @@ func newVisit(key, message, address string, options []AskOption) (*question, err
 func (r *run) poll(ctx context.Context, wait time.Duration, done func(context.Context, Principal) (bool, error)) (bool, error) {
 	end := time.NewTimer(wait)
 	defer end.Stop()
+	defer r.progress.beat(ctx)()
 	tick := time.NewTicker(visitPoll)
 	defer tick.Stop()
 	for {
