@@ -124,7 +124,7 @@ func (w *work) approvalRow(a *approvalRecord) (*ApprovalRow, error) {
 // untold reports whether the person who decides has no event of this version yet.
 func (a *approvalRecord) untold() bool {
 	p := a.Assignee.Principal
-	return p != Principal{} && p != a.Principal && a.told < a.Version
+	return p != Principal{} && p != a.Principal && p != erased && a.told < a.Version
 }
 
 func (w *work) flushApproval(a *approvalRecord) error {

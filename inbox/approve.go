@@ -332,7 +332,7 @@ func (in *Inbox) tell(ctx context.Context, owner string, id ApprovalID) error {
 	if err != nil {
 		return err
 	}
-	if p := a.Assignee.Principal; p != (Principal{}) && p != a.Principal {
+	if p := a.Assignee.Principal; p != (Principal{}) && p != a.Principal && p != erased {
 		err := in.update(ctx, p.Key(), func(w *work) error {
 			_, err := w.event(ApprovalEvent, string(id))
 			w.hints = append(w.hints, Hint{Principal: w.key, Call: a.Call})

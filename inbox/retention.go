@@ -2,7 +2,10 @@ package inbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"time"
 )
 
 // remove deletes the content of an ended call: arguments, result, request
@@ -105,8 +108,9 @@ func batches(ctx context.Context, list func(after Ref, limit int) ([]Ref, error)
 // somebody was erased, when and by whom, with a digest of their key. A person who
 // comes back begins anew.
 //
-// Approvals of other people's calls that they had to decide expire. What they
-// decided stays on those people's records. If Erase fails, do it again.
+// Approvals of other people's calls that they had to decide name nobody any
+// more, and expire in their time. If Erase fails, do it again. It needs no keys but
+// for that digest.
 func (in *Inbox) Erase(ctx context.Context, p Principal) error {
 	if err := p.check(); err != nil {
 		return err
@@ -124,22 +128,37 @@ func (in *Inbox) Erase(ctx context.Context, p Principal) error {
 		return err
 	}
 	return batches(ctx, func(after Ref, limit int) ([]Ref, error) {
-		return in.store.Assigned(ctx, AssignedQuery{
-			Assignees: []string{p.Key()}, Open: true, After: after.Approval, AfterTime: after.Due, Limit: limit,
-		})
+		return in.store.Assigned(ctx, AssignedQuery{Assignees: []string{p.Key()}, After: after.Approval, AfterTime: after.Due, Limit: limit})
 	}, func(ref Ref) error {
-		return in.update(ctx, ref.Principal, func(w *work) error {
-			w.machine = true
-			a, err := w.approval(ref.Approval)
-			if err != nil || a.State.Closed() {
-				return err
-			}
-			a.told = a.Version + 1 // there is nobody to tell
-			c, err := w.call(a.Call)
-			if err != nil {
-				return err
-			}
-			return w.moveCall(c, CallExpired, ReasonNotDecided, "Whoever had to decide is not here any more. "+c.unsent())
-		})
+		return in.update(ctx, ref.Principal, func(w *work) error { return w.forgetApprover(ref.Approval, p.Key()) })
 	})
+}
+
+// erased stands where a person stood who was erased. Nobody signs in as it.
+var erased = Principal{Issuer: "urn:parley:erased", Subject: "erased"}
+
+// forgetApprover takes a person out of the approval of another one's call. It
+// works on the row: the content is not needed.
+func (w *work) forgetApprover(id ApprovalID, key string) error {
+	row, err := w.tx.Approval(id)
+	if err != nil {
+		return err
+	}
+	var detail approvalDetail
+	if err := json.Unmarshal(row.Detail, &detail); err != nil {
+		return fmt.Errorf("inbox: approval %s: its row is damaged", id)
+	}
+	more, err := strangers(row.Detail, detail)
+	if err != nil {
+		return fmt.Errorf("inbox: approval %s: %w", id, err)
+	}
+	if detail.DecidedBy == key {
+		detail.DecidedBy = erased.Key()
+	}
+	detail.Shown = nil // it has keys of those who saw it
+	row.Assignee, row.Due = erased.Key(), time.Time{}
+	if row.Detail, err = more.with(detail); err != nil {
+		return err
+	}
+	return w.tx.PutApproval(row)
 }

@@ -242,14 +242,28 @@ func auditErased(k *kit) {
 func auditErasedApprover(k *kit) {
 	a := ask()
 	a.Assignee, a.NotAsker = inbox.Assignee{Principal: k.bob}, true
+	_, decided := k.approving(a)
+	k.decide(k.bob, decided.ID, inbox.Decision{Allow: true})
 	c, open := k.approving(a)
-	k.must("Erase", k.in.Erase(k.ctx, k.bob))
+	// Whoever erases need not have the keys.
+	k.must("Erase", inbox.New(k.store, inbox.NewKeys(), nil).Erase(k.ctx, k.bob))
+	for _, id := range []inbox.ApprovalID{decided.ID, open.ID} {
+		got, err := k.in.Approval(k.ctx, inbox.Approver{Principal: k.ann}, id)
+		k.must("Approval", err)
+		if got.Assignee.Principal == k.bob || got.Assignee.IsZero() || got.DecidedBy == k.bob {
+			k.t.Errorf("who was erased: %+v", got)
+		}
+		_, err = k.in.Approval(k.ctx, inbox.Approver{Principal: k.bob}, id)
+		k.is("Approval by who comes back", err, inbox.ErrNotFound)
+	}
+	// Nobody decides it, not the asker either.
+	_, err := k.in.Decide(k.ctx, inbox.Approver{Principal: k.ann}, open.ID, inbox.Decision{Allow: true})
+	k.is("Decide by the asker", err, inbox.ErrNotDecider)
+	k.clock.advance(24 * time.Hour)
+	k.sweep()
 	k.approval(open.ID, inbox.ApprovalExpired)
 	if got := k.state(c.ID, inbox.CallExpired); got.Reason != inbox.ReasonNotDecided {
 		k.t.Errorf("expired: %+v", got)
-	}
-	if last, err := k.in.LastEvent(k.ctx, k.bob); last != 0 || err != nil {
-		k.t.Errorf("who was erased has event %d, %v", last, err)
 	}
 	k.sweep()
 	if last, err := k.in.LastEvent(k.ctx, k.bob); last != 0 || err != nil {
