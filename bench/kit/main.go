@@ -38,6 +38,7 @@ func run(flags report.Flags) (err error) {
 	if flags.Smoke {
 		turns, length, workers = 1, 0, 1
 	}
+	machine := report.Machine()
 	recorded, err := record()
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func run(flags report.Flags) (err error) {
 		return err
 	}
 	intro := fmt.Sprintf("%d workers, %d turns of %s for each server, in an order that is drawn for each; ratios are taken within a turn; medians. Processor time is the server's own. %s After: %s.",
-		workers, turns, length, report.Machine(), report.Load())
+		workers, turns, length, machine, report.Load())
 	return report.Publish(flags, "kit", intro, callTable(servers, segments, "100"), callTable(servers, segments, "400"), sealing)
 }
 
