@@ -96,23 +96,23 @@ type record struct {
 // grantDetail is what a renewal needs to know before it opens anything.
 type grantDetail struct {
 	base
-	Expires   time.Time     `json:"expires"`  // of the access token, by the store's clock; zero: never
-	Lifetime  time.Duration `json:"lifetime"` // of the access token
-	Margin    time.Duration `json:"margin"`   // Terms.Renewal.Margin
-	Renewable bool          `json:"renewable"`
-	Reason    Reason        `json:"reason"`
-	Code      string        `json:"code"` // of RFC 6749 5.2
-	Rotates   bool          `json:"rotates"`
+	Expires   time.Time     `json:"expires,omitzero"`  // of the access token, by the store's clock; zero: never
+	Lifetime  time.Duration `json:"lifetime,omitzero"` // of the access token
+	Margin    time.Duration `json:"margin,omitzero"`   // Terms.Renewal.Margin
+	Renewable bool          `json:"renewable,omitzero"`
+	Reason    Reason        `json:"reason,omitzero"`
+	Code      string        `json:"code,omitzero"` // of RFC 6749 5.2
+	Rotates   bool          `json:"rotates,omitzero"`
 
-	Fence      int64     `json:"fence"` // of the last lease
-	LeaseUntil time.Time `json:"lease_until"`
-	LeaseOwner string    `json:"lease_owner"`
-	IntentAt   time.Time `json:"intent_at"`  // a request of this lease may have left; zero: none has
-	Lost       int       `json:"lost"`       // requests whose answers were lost since the last success
-	LostFirst  time.Time `json:"lost_first"` // when the first of them was sent
-	Fails      int       `json:"fails"`      // in a row
-	Wait       time.Time `json:"wait"`       // end of the cool-down
-	Rejected   time.Time `json:"rejected"`   // when this generation was made because the one before was refused with 401; zero: it was not
+	Fence      int64     `json:"fence,omitzero"` // of the last lease
+	LeaseUntil time.Time `json:"lease_until,omitzero"`
+	LeaseOwner string    `json:"lease_owner,omitzero"`
+	IntentAt   time.Time `json:"intent_at,omitzero"`  // a request of this lease may have left; zero: none has
+	Lost       int       `json:"lost,omitzero"`       // requests whose answers were lost since the last success
+	LostFirst  time.Time `json:"lost_first,omitzero"` // when the first of them was sent
+	Fails      int       `json:"fails,omitzero"`      // in a row
+	Wait       time.Time `json:"wait,omitzero"`       // end of the cool-down
+	Rejected   time.Time `json:"rejected,omitzero"`   // when this generation was made because the one before was refused with 401; zero: it was not
 }
 
 // grant is a row of its kind, read.

@@ -99,7 +99,7 @@ func (n *NewGrant) fields() (fields, error) {
 	}
 	f := fields{fieldRecord: text}
 	if !n.Access.IsZero() {
-		f[fieldAccess] = []byte(n.Access.Reveal())
+		f[fieldAccess] = packAccess(n.Access, n.Type, scopes)
 	}
 	if !n.Refresh.IsZero() {
 		f[fieldRefresh] = []byte(n.Refresh.Reveal())

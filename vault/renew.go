@@ -267,7 +267,9 @@ func (v *Vault) request(ctx context.Context, g *grant, purpose string) (RefreshR
 	case RenewByRefreshToken:
 		request.Refresh = NewSecret(string(f[fieldRefresh]))
 	case RenewByAccessToken:
-		request.Access = NewSecret(string(f[fieldAccess]))
+		if request.Access, _, _, err = unpackAccess(g.row, f); err != nil {
+			return RefreshRequest{}, nil, err
+		}
 	}
 	return request, f, nil
 }

@@ -109,8 +109,14 @@ func (v *Vault) revoke(ctx context.Context, ref Ref) error {
 		if len(f[token.field]) == 0 {
 			continue
 		}
+		secret := NewSecret(string(f[token.field]))
+		if token.field == fieldAccess {
+			if secret, _, _, err = unpackAccess(row, f); err != nil {
+				return err
+			}
+		}
 		err := v.sendRevocation(ctx, RevokeRequest{
-			Provider: row.Provider, Terms: r.Terms.clone(), Client: client, Token: NewSecret(string(f[token.field])), Hint: token.hint,
+			Provider: row.Provider, Terms: r.Terms.clone(), Client: client, Token: secret, Hint: token.hint,
 		})
 		if err != nil {
 			v.options.Log.Warn("a token is not revoked yet", "provider", row.Provider, "row", row.ID, "err", err)

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/parley-mcp/parley/internal/seal"
 )
@@ -144,7 +146,7 @@ type base struct {
 }
 
 // setDetail writes detail into the row. Members that it does not know, which a
-// newer version wrote, stay.
+// newer version wrote, stay; those that it knows and leaves out go.
 func setDetail(row *Row, detail any) error {
 	text, err := json.Marshal(detail)
 	if err != nil {
@@ -154,6 +156,10 @@ func setDetail(row *Row, detail any) error {
 		all := map[string]json.RawMessage{}
 		if err := json.Unmarshal(row.Detail, &all); err != nil {
 			return fmt.Errorf("vault: %s %s: damaged detail", row.Kind, row.ID)
+		}
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(detail)) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			delete(all, name)
 		}
 		if err := json.Unmarshal(text, &all); err != nil { // adds to the map
 			return err

@@ -132,7 +132,6 @@ func (v *Vault) settleTokens(tx Tx, g *grant, f fields, fence int64, began time.
 // token that the answer leaves out goes on (RFC 6749 6), and so do scopes.
 func renewedFields(f fields, tokens Tokens) (fields, error) {
 	f = maps.Clone(f)
-	f[fieldAccess] = []byte(tokens.Access.Reveal())
 	if !tokens.Refresh.IsZero() {
 		f[fieldRefresh] = []byte(tokens.Refresh.Reveal())
 	}
@@ -146,6 +145,7 @@ func renewedFields(f fields, tokens Tokens) (fields, error) {
 	if tokens.Type != "" {
 		r.Type = tokens.Type
 	}
+	f[fieldAccess] = packAccess(tokens.Access, r.Type, r.Scopes)
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err

@@ -112,21 +112,19 @@ func (v *Vault) hand(ctx context.Context, g *grant, purpose string) (Token, erro
 	if err := v.auditRead(ctx, g, fieldAccess, purpose); err != nil {
 		return Token{}, err
 	}
-	f, err := v.open(g.p, g.row, g.d.Generation, fieldAccess, fieldRecord)
+	f, err := v.open(g.p, g.row, g.d.Generation, fieldAccess)
 	if err != nil {
 		return Token{}, err
 	}
-	access, ok := f[fieldAccess]
-	if !ok {
+	if len(f[fieldAccess]) == 0 {
 		return Token{}, fmt.Errorf("%w: the grant has no access token", ErrNotFound)
 	}
-	r, err := readRecord(g.row, f)
+	access, kind, scopes, err := unpackAccess(g.row, f)
 	if err != nil {
 		return Token{}, err
 	}
 	return Token{
-		access: NewSecret(string(access)), kind: r.Type, expires: g.d.Expires, scopes: r.Scopes,
-		grant: g.id(), generation: g.d.Generation,
+		access: access, kind: kind, expires: g.d.Expires, scopes: scopes, grant: g.id(), generation: g.d.Generation,
 	}, nil
 }
 
