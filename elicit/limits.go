@@ -20,9 +20,9 @@ type Limits struct {
 	// QuestionsPerMinute is how much one principal is asked: 20. Anonymous
 	// callers are counted by the address that they come from
 	// ([http.Request.RemoteAddr]; IPv6 by its first 64 bits), or by connection
-	// where there is none. Loopback is not counted: there stands the person at
-	// this machine, or a proxy in front of everybody, and then a middleware that
-	// knows the proxy has to set RemoteAddr.
+	// where there is none. Loopback and Unix sockets are not counted: there stands
+	// the person at this machine, or a proxy in front of everybody, and then a
+	// middleware that knows the proxy has to set RemoteAddr.
 	QuestionsPerMinute int
 }
 
