@@ -65,3 +65,42 @@ func Example() {
 	// {"action":"accept","content":{"seat":"12A"}}
 	// done
 }
+
+// A policy asks before a model's call is sent. The person allows the tool once
+// and for all, and the next call of it needs nobody.
+func ExampleInbox_Decide() {
+	ctx := context.Background()
+	in := inbox.New(memstore.New(nil), inbox.NewKeys(), nil)
+	ann := inbox.Principal{Issuer: "https://id.example", Subject: "ann"}
+	n := inbox.NewCall{
+		Actor: inbox.Model, Server: "flights", Method: "tools/call", Name: "book",
+		Ask: &inbox.Ask{Fingerprint: "of the tool as it is now", Rule: "models ask", Offer: []inbox.Scope{inbox.Always}},
+	}
+	call, err := in.Compose(ctx, ann, n)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(call.State)
+
+	ctx = inbox.WithSource(ctx, inbox.Source{Remote: "192.0.2.7"})
+	_, err = in.Decide(ctx, inbox.Approver{Principal: ann}, call.Approval, inbox.Decision{Allow: true, Scope: inbox.Always, Via: "inbox"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	next, err := in.Compose(ctx, ann, n)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(next.State)
+
+	// What happened, the latest first.
+	entries, err := in.Audit(ctx, ann, inbox.AuditFilter{Kinds: []inbox.AuditKind{inbox.AuditApprovalDecided}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(entries[0].State, entries[0].Scope, "from", entries[0].Remote)
+	// Output:
+	// approving
+	// ready
+	// allowed always from 192.0.2.7
+}
