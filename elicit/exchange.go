@@ -59,6 +59,7 @@ func (x *exchange) serve(w http.ResponseWriter, req *http.Request, body []byte) 
 	beating := newHeartbeat(w, firstBeat)
 	defer beating.end()
 	r := &reply{w: beating}
+	defer r.end()
 	ctx, session := req.Context(), x.shared
 	bare := !x.server.foreign && chains == x.server.own
 	if x.direct && bare {
@@ -267,6 +268,13 @@ const (
 	eventStart = "event: message\ndata: "
 	eventEnd   = "\n\n"
 )
+
+// end keeps what a panic has left running from w, which is net/http's again.
+func (r *reply) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+}
 
 // event writes into the stream. r.mu is held.
 func (r *reply) event(event []byte) {
