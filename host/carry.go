@@ -407,55 +407,6 @@ func (c *carriage) cannot(p *pool, err error) {
 	}
 }
 
-// keepClaim renews the lease until the carriage is over, and cancels the
-// carriage if the claim is lost or the person wants the call stopped.
-func (c *carriage) keepClaim() {
-	stop := make(chan struct{})
-	go func() {
-		defer close(stop)
-		for {
-			err := c.host.inbox.AwaitStop(c.ctx, c.claim)
-			switch {
-			case c.ending.Load():
-				return
-			case err == nil, errors.Is(err, inbox.ErrStopped):
-				c.cancel(errStopped)
-				return
-			case lost(err):
-				c.lose()
-				return
-			case !pause(c.ctx, storePause):
-				return
-			}
-		}
-	}()
-	defer func() { <-stop }()
-	ticker := time.NewTicker(c.lease / 3)
-	defer ticker.Stop()
-	good := time.Now()
-	for {
-		select {
-		case <-c.ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		_, err := c.host.inbox.Renew(c.ctx, c.claim)
-		switch {
-		case err == nil:
-			good = time.Now()
-		case c.ending.Load():
-			return
-		case lost(err):
-			c.lose()
-			return
-		case time.Since(good) > c.lease:
-			c.host.log.Warn("host: the lease could not be renewed", "call", c.claim.Call, "err", err)
-			c.lose()
-			return
-		}
-	}
-}
-
 // what became of a send, for run.
 type sent int
 

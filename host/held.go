@@ -88,17 +88,8 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
-	ended := make(chan struct{})
-	defer close(ended)
-	go func() {
-		select {
-		case <-q.Withdrawn():
-			cancel(wiretap.ErrWithdrawn)
-		case <-c.host.stopping:
-			cancel(ErrClosed)
-		case <-ended:
-		}
-	}()
+	defer context.AfterFunc(c.host.open, func() { cancel(ErrClosed) })()
+	defer q.AfterWithdrawn(func() { cancel(wiretap.ErrWithdrawn) })()
 
 	if over, err := c.overWhenReached(ctx); err != nil {
 		return nil, c.refuse(ctx, q, "", err)

@@ -18,6 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	runHeldPart()
 	hosttest.RunProgram(programs, otherPrograms)
 	goleak.VerifyTestMain(m)
 }

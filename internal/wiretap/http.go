@@ -236,7 +236,7 @@ func (r *roundTripper) wrap(resp *http.Response, c *call, cancel context.CancelF
 	case media == "text/event-stream":
 		resp.Body = &eventBody{
 			tap: r.tap, call: c, src: body, cancel: cancel,
-			split: splitter{limit: r.tap.opts.MaxMessage}, buf: make([]byte, 4<<10),
+			split: splitter{limit: r.tap.opts.MaxMessage},
 		}
 	case media == "application/json" && c != nil:
 		resp.Body = &jsonBody{tap: r.tap, call: c, src: body, cancel: cancel}
@@ -379,7 +379,6 @@ type eventBody struct {
 	src    io.ReadCloser
 	cancel context.CancelFunc
 	split  splitter
-	buf    []byte
 	out    []byte
 	err    error
 	bad    error // why the last broken event was dropped
@@ -389,20 +388,24 @@ type eventBody struct {
 }
 
 func (b *eventBody) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
 	for len(b.out) == 0 {
 		if b.err != nil {
 			return 0, b.err
 		}
-		b.fill()
+		b.fill(p)
 	}
 	n := copy(p, b.out)
 	b.out = b.out[n:]
 	return n, nil
 }
 
-func (b *eventBody) fill() {
-	n, err := b.src.Read(b.buf)
-	tooLarge := b.split.feed(b.buf[:n])
+// fill reads more. scratch is the reader's own buffer, so that a stream which is held for days needs none.
+func (b *eventBody) fill(scratch []byte) {
+	n, err := b.src.Read(scratch)
+	tooLarge := b.split.feed(scratch[:n])
 	b.out = b.out[:0:0]
 	for _, e := range b.split.ready {
 		b.event(e)

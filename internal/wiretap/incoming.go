@@ -2,6 +2,7 @@ package wiretap
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,8 +133,9 @@ func (t *Tap) request(raw []byte, m message, on *call) []byte {
 		t.stats.Questions++
 		a.q = &Question{
 			ID: m.id, Params: m.params, Exchanges: exchanges, Exact: exact,
-			withdrawn: make(chan struct{}), done: make(chan struct{}),
+			done: make(chan struct{}),
 		}
+		a.q.withdrawn, a.q.withdrew = context.WithCancel(context.Background())
 	case "ping":
 	default:
 		t.stats.Foreign++

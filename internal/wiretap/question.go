@@ -36,7 +36,8 @@ type Question struct {
 	before    func(context.Context) error
 	attempt   attempt
 	delivery  Delivery
-	withdrawn chan struct{}
+	withdrawn context.Context // ends when the server cancels the question
+	withdrew  context.CancelFunc
 	done      chan struct{}
 }
 
@@ -65,7 +66,13 @@ func (q *Question) Answer(result json.RawMessage, before func(context.Context) e
 }
 
 // Withdrawn is closed when the server cancels the question with notifications/cancelled.
-func (q *Question) Withdrawn() <-chan struct{} { return q.withdrawn }
+func (q *Question) Withdrawn() <-chan struct{} { return q.withdrawn.Done() }
+
+// AfterWithdrawn runs f in a goroutine of its own once the server cancels the question, unless stop is called before:
+// whoever waits for days need not keep a goroutine for it.
+func (q *Question) AfterWithdrawn(f func()) (stop func() bool) {
+	return context.AfterFunc(q.withdrawn, f)
+}
 
 // Done is closed when the Delivery is final: the answer was accepted or not, the question was withdrawn, or the
 // connection ended (on HTTP: [Tap.Close]).
@@ -126,11 +133,11 @@ func (q *Question) withdraw() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	select {
-	case <-q.withdrawn:
+	case <-q.withdrawn.Done():
 		return
 	default:
 	}
-	close(q.withdrawn)
+	q.withdrew()
 	if q.attempt.begun {
 		return
 	}

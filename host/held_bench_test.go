@@ -1,0 +1,247 @@
+package host_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-mcp/parley/host"
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/store/sqlitestore"
+)
+
+// heldPeople hold the calls, on a session each.
+const heldPeople = 10
+
+// BenchmarkHeld measures the memory of a process that holds calls of a legacy
+// server on ten sessions: of a host, and of a bare client of the SDK. Both and
+// the server are processes of their own; the server is the same. Each call needs
+// an open file on both sides.
+func BenchmarkHeld(b *testing.B) {
+	for _, calls := range []int{1_000, 10_000} {
+		b.Run(fmt.Sprint(calls), func(b *testing.B) {
+			var bare, own heldMemory
+			for b.Loop() {
+				bare = holdIn(b, "bare", calls)
+				own = holdIn(b, "host", calls)
+			}
+			each := float64(calls)
+			b.ReportMetric(own.live/each, "host-B/call")
+			b.ReportMetric(bare.live/each, "bare-B/call")
+			b.ReportMetric(own.live/bare.live, "host-of-bare")
+			b.ReportMetric(own.resident/bare.resident, "host-of-bare-resident")
+			b.ReportMetric(own.goroutines/each, "host-goroutines/call")
+			b.ReportMetric(bare.goroutines/each, "bare-goroutines/call")
+		})
+	}
+}
+
+// heldMemory is what a process says of itself, in bytes: live is what the heap
+// holds after a collection and the stacks, resident what the system counts.
+type heldMemory struct{ live, resident, goroutines float64 }
+
+// holdIn runs the server and a client, and ends both with the benchmark.
+func holdIn(b *testing.B, kind string, calls int) heldMemory {
+	address := strings.TrimSpace(heldProcess(b, "server", "", calls)())
+	client := heldProcess(b, kind, address, calls)
+	var m heldMemory
+	if _, err := fmt.Sscan(client(), &m.live, &m.resident, &m.goroutines); err != nil {
+		b.Fatal(err)
+	}
+	return m
+}
+
+// heldProcess runs a part in a process of its own, and returns what reads its
+// next line.
+func heldProcess(b *testing.B, part, address string, calls int) (line func() string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), "PARLEY_HELD="+part, "PARLEY_HELD_SERVER="+address, "PARLEY_HELD_DIR="+b.TempDir(), "PARLEY_HELD_CALLS="+strconv.Itoa(calls))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait()
+	})
+	lines := bufio.NewReader(out)
+	return func() string {
+		text, err := lines.ReadString('\n')
+		if err != nil {
+			b.Fatalf("%s: %v", part, err)
+		}
+		return text
+	}
+}
+
+// runHeldPart plays the part that the environment names, if it names one.
+func runHeldPart() {
+	part := os.Getenv("PARLEY_HELD")
+	runtime.MemProfileRate = 512
+	if part == "" {
+		return
+	}
+	calls, err := strconv.Atoi(os.Getenv("PARLEY_HELD_CALLS"))
+	address := os.Getenv("PARLEY_HELD_SERVER")
+	switch part {
+	case "server":
+		err = heldServer()
+	case "bare":
+		err = heldBare(address, calls)
+	case "host":
+		err = heldHost(address, os.Getenv("PARLEY_HELD_DIR"), calls)
+	}
+	fmt.Fprintln(os.Stderr, part, err)
+	os.Exit(1)
+}
+
+// heldServer has one tool, which asks a question and waits.
+func heldServer() error {
+	server := mcp.NewServer(&mcp.Implementation{Name: "held", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "seat", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			_, err := req.Session.Elicit(ctx, &mcp.ElicitParams{Message: "Which seat?", RequestedSchema: json.RawMessage(
+				`{"type":"object","properties":{"seat":{"type":"string","maxLength":4}},"required":["seat"]}`)})
+			return &mcp.CallToolResult{}, err
+		})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println("http://" + ln.Addr().String())
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	return http.Serve(ln, handler) //nolint:gosec // held connections have no time limit
+}
+
+// heldBare holds the calls with the SDK's client and nothing else.
+func heldBare(address string, calls int) error {
+	ctx := context.Background()
+	var held atomic.Int64
+	all := make(chan struct{})
+	client := mcp.NewClient(&mcp.Implementation{Name: "bare", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			if held.Add(1) == int64(calls) {
+				close(all)
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	})
+	errs := make(chan error, calls)
+	for range heldPeople {
+		session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: address}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		if err != nil {
+			return err
+		}
+		for range calls / heldPeople {
+			go func() {
+				_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "seat"})
+				errs <- err
+			}()
+		}
+	}
+	select {
+	case err := <-errs:
+		return err
+	case <-all:
+	}
+	return tellMemory()
+}
+
+// heldHost holds them with a host on SQLite, whose rows are not in its memory.
+func heldHost(address, dir string, calls int) error {
+	ctx := context.Background()
+	store, err := sqlitestore.Open(filepath.Join(dir, "inbox.db"), nil)
+	if err != nil {
+		return err
+	}
+	in := inbox.New(store, inbox.NewKeys(), &inbox.Options{
+		OpenQuestions: calls, QuestionsPerMinute: calls, Lease: 10 * time.Minute, Poll: 10 * time.Minute,
+	})
+	h, err := host.New(in, []*host.Server{{ID: "s", URL: address}}, &host.Options{Concurrency: calls})
+	if err != nil {
+		return err
+	}
+	go func() { _ = h.Run(ctx) }()
+	person := func(n int) inbox.Principal { return inbox.Principal{Issuer: "i", Subject: fmt.Sprint(n)} }
+	var wg sync.WaitGroup
+	for n := range heldPeople {
+		wg.Go(func() {
+			for range calls / heldPeople {
+				if _, err := h.Start(ctx, person(n), host.NewCall{Server: "s", Name: "seat"}); err != nil {
+					fmt.Fprintln(os.Stderr, "Start:", err)
+					os.Exit(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for {
+		open := 0
+		for n := range heldPeople {
+			err := store.View(ctx, person(n).Key(), func(tx inbox.Tx) error {
+				of, _, err := tx.CountQuestions("s", time.Unix(0, 0))
+				open += of
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if open == calls {
+			return tellMemory()
+		}
+		time.Sleep(time.Second) // a process of its own, which nobody waits for by the clock
+	}
+}
+
+// tellMemory collects what is garbage, says what is left, and stays.
+func tellMemory() error {
+	time.Sleep(2 * time.Second) // for what is just being done
+	for range 4 {               // stacks shrink by half each time
+		runtime.GC()
+	}
+	debug.FreeOSMemory()
+	if f, err := os.Create("/tmp/pgspeed/heap." + os.Getenv("PARLEY_HELD")); err == nil {
+		pprof.WriteHeapProfile(f)
+		f.Close()
+		f, _ = os.Create("/tmp/pgspeed/gor." + os.Getenv("PARLEY_HELD"))
+		pprof.Lookup("goroutine").WriteTo(f, 1)
+		f.Close()
+	}
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	metrics.Read(samples)
+	status, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return err
+	}
+	var size, resident uint64
+	if _, err := fmt.Sscan(string(status), &size, &resident); err != nil {
+		return err
+	}
+	fmt.Println(samples[0].Value.Uint64()+samples[1].Value.Uint64(), resident*uint64(os.Getpagesize()), runtime.NumGoroutine())
+	select {}
+}
