@@ -26,6 +26,7 @@ var edges = map[string][]string{
 	"policy":          {"inbox"},
 	"host":            {"inbox", "form", "link", "policy", "vault", "internal/seal", "internal/wiretap", "internal/plain"},
 	"web":             {},
+	"webhook":         {"inbox"},
 	"serve":           {"inbox", "host", "policy", "audit", "web", "form", "link", "lint", "internal/plain"},
 	"internal":        {"internal/plain"},
 	"cmd":             nil,                                           // everything

@@ -115,6 +115,7 @@ func (w *work) answer(q *questionRecord, a Answer) error {
 		Via: a.Via, Assurance: a.Assurance,
 	}
 	e := w.auditQuestion(AuditAnswered, q)
+	e.Waited = w.now.Sub(q.Created).Milliseconds()
 	e.State, e.Via, e.Assurance, e.Digest = string(to), a.Via, a.Assurance, w.digest(string(q.ID), a.Content)
 	return w.audit(e)
 }

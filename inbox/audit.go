@@ -14,12 +14,14 @@ const (
 	AuditComposed        AuditKind = "composed"   // a call
 	AuditAsked           AuditKind = "asked"      // a question, or the same one again
 	AuditShown           AuditKind = "shown"      // a question or an approval, by a surface
+	AuditExpiring        AuditKind = "expiring"   // a question has no answer and will expire soon
 	AuditOpened          AuditKind = "opened"     // the person agreed to go to an address
 	AuditAnswered        AuditKind = "answered"   // a question
 	AuditChecked         AuditKind = "checked"    // an answer did not fit and was refused
 	AuditTakenBack       AuditKind = "taken_back" // an answer
 	AuditDelivered       AuditKind = "delivered"  // answers were marked to leave: all of a round, or one of a held question
 	AuditClosed          AuditKind = "closed"     // a question ended without an answer
+	AuditBlocked         AuditKind = "blocked"    // a call cannot go on before something else has happened: see Reason
 	AuditUncertain       AuditKind = "uncertain"  // a call was sent, and nobody knows
 	AuditFinished        AuditKind = "finished"   // a call ended
 	AuditDenied          AuditKind = "denied"     // a call ended, denied
@@ -65,9 +67,11 @@ type AuditEntry struct {
 	Method   string     `json:"method,omitempty"`
 	Actor    Actor      `json:"actor,omitempty"`
 	Mode     Mode       `json:"mode,omitempty"`
+	Era      Era        `json:"era,omitempty"`
 	Replaces CallID     `json:"replaces,omitempty"` // of a call that runs another one again
 	Round    int        `json:"round,omitempty"`
-	Count    int        `json:"count,omitempty"` // of the answers that were delivered; of the sends of a call that ended
+	Waited   int64      `json:"waited_ms,omitempty"` // of an answered question: milliseconds since it was first asked
+	Count    int        `json:"count,omitempty"`     // of the answers that were delivered; of the sends of a call that ended
 
 	// Who did it: a machine, another person (an approver, an operator), or, with
 	// neither, the principal.
@@ -113,6 +117,10 @@ func (w *work) audit(e AuditEntry) error {
 	row, err := w.auditRow(e)
 	if err != nil {
 		return err
+	}
+	if w.in.options.Observe != nil {
+		e.At, e.Principal = w.now, w.principal
+		w.observed = append(w.observed, e)
 	}
 	return w.tx.AppendAudit(row)
 }
@@ -171,7 +179,7 @@ func openAudit(row *AuditRow) (*AuditEntry, error) {
 
 // auditCall and auditQuestion begin an entry about a row.
 func (w *work) auditCall(kind AuditKind, c *callRecord) AuditEntry {
-	return AuditEntry{Kind: kind, Call: c.ID, Server: c.Server, Tool: c.Name}
+	return AuditEntry{Kind: kind, Call: c.ID, Server: c.Server, Tool: c.Name, Era: c.Era}
 }
 
 func (w *work) auditQuestion(kind AuditKind, q *questionRecord) AuditEntry {

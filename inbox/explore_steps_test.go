@@ -69,7 +69,7 @@ func (e *explorer) enter(w world) world {
 	to.store = w.store.Clone(&memstore.Options{Now: func() time.Time { return now }})
 	to.commits = new(int)
 	for i := range to.in {
-		to.in[i] = inbox.New(counted{to.store, to.commits}, e.keys, &inbox.Options{Owner: fmt.Sprint("m", i), Notifier: e.hints, Events: 1 << 30})
+		to.in[i] = inbox.New(counted{to.store, to.commits}, e.keys, &inbox.Options{Owner: fmt.Sprint("m", i), Notifier: e.hints, Events: 1 << 30, Notice: -1})
 	}
 	to.ghost.winner, to.ghost.left, to.ghost.told = maps.Clone(w.ghost.winner), maps.Clone(w.ghost.left), maps.Clone(w.ghost.told)
 	return to

@@ -58,10 +58,11 @@ func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Questi
 		c.Round++ // each held question is answered alone
 		c.rounds++
 		q.Round, q.Held = c.Round, true
-		q.ExpiresAt = w.now.Add(in.options.HeldTime)
+		expires := w.now.Add(in.options.HeldTime)
 		if !n.ExpiresAt.IsZero() {
-			q.ExpiresAt = n.ExpiresAt.UTC().Truncate(time.Microsecond)
+			expires = n.ExpiresAt.UTC().Truncate(time.Microsecond)
 		}
+		w.expiresAt(q, expires)
 		c.Held = true
 		w.touch(c)
 		return w.addQuestion(q)

@@ -24,7 +24,12 @@ type Options struct {
 	HeldTime     time.Duration // a held question without expiresAt; default 1 hour
 	BlockedTime  time.Duration // a blocked call; default 7 days
 	ApprovalTime time.Duration // an approval without a time of its own; default 24 hours
-	Retention    time.Duration // of what an ended call contained; default 30 days
+
+	// Notice is how long before its end an open question is told of in the audit log,
+	// once, but not before its last quarter; default 24 hours, negative: never.
+	Notice time.Duration
+
+	Retention time.Duration // of what an ended call contained; default 30 days
 
 	// AuditRetention is how long audit entries are kept; default 365 days,
 	// negative: for ever.
@@ -34,6 +39,11 @@ type Options struct {
 	QuestionsPerMinute int // per server and person; default 10
 	Rounds             int // per call; default 25
 	Events             int // kept per person; default 10 000
+
+	// Observe, if set, sees each entry of the audit log that this process has written,
+	// once it is committed; At and Principal are set, ID is not. It is for counting: it
+	// must be quick, may be called at any time from any goroutine, and keeps nothing.
+	Observe func(*AuditEntry)
 
 	Log *slog.Logger // what no caller is told, such as hints that were not sent; default: nowhere
 }
@@ -74,6 +84,9 @@ func New(store Store, keys *Keys, options *Options) *Inbox {
 	orTime(&o.HeldTime, time.Hour)
 	orTime(&o.BlockedTime, 7*24*time.Hour)
 	orTime(&o.ApprovalTime, 24*time.Hour)
+	if o.Notice == 0 {
+		o.Notice = 24 * time.Hour
+	}
 	if o.AuditRetention == 0 {
 		o.AuditRetention = 365 * 24 * time.Hour
 	}

@@ -67,7 +67,8 @@ func (w *work) park(c *callRecord, asked Asked) error {
 		if q == nil {
 			return w.moveCall(c, Failed, ReasonTooLarge, "The server's question is larger than fits.")
 		}
-		q.Round, q.Position, q.ExpiresAt = c.Round+1, i, expires
+		q.Round, q.Position = c.Round+1, i
+		w.expiresAt(q, expires)
 		declined, earlier := history(before, &q.Question)
 		if declined >= 2 {
 			return w.moveCall(c, Failed, ReasonKeepsAsking, "The server keeps asking what was declined before.")
@@ -212,7 +213,8 @@ func (w *work) askAgain(old, q *questionRecord) error {
 		return err
 	}
 	old.Key, old.Digest, old.Message, old.Params, old.URL = q.Key, q.Digest, q.Message, q.Params, q.URL
-	old.Round, old.Position, old.ExpiresAt = q.Round, q.Position, q.ExpiresAt
+	old.Round, old.Position = q.Round, q.Position
+	w.expiresAt(old, q.ExpiresAt)
 	old.Asked++
 	old.Note = q.Note
 	old.note(note)

@@ -97,6 +97,7 @@ type questionDetail struct {
 	Shown     []string `json:"shown,omitempty"`
 	Checks    int      `json:"checks,omitempty"`
 	Removed   bool     `json:"removed,omitempty"`
+	Remind    micros   `json:"remind,omitempty"`
 }
 
 type questionContent struct {
@@ -126,8 +127,9 @@ type callRecord struct {
 
 type questionRecord struct {
 	Question
-	shown  []string // by these surfaces
-	checks int      // answers that did not fit
+	shown  []string  // by these surfaces
+	checks int       // answers that did not fit
+	remind time.Time // when an entry of the audit log tells that it will expire; zero: it did, or never
 
 	sealed, plain []byte
 	more, within  members
@@ -274,7 +276,7 @@ func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
 			Suggested: content.Suggested, Note: content.Note, Removed: detail.Removed, Version: row.Version,
 			Created: row.Created, ExpiresAt: detail.ExpiresAt.time(), Closed: row.Closed,
 		},
-		shown: detail.Shown, checks: detail.Checks,
+		shown: detail.Shown, checks: detail.Checks, remind: detail.Remind.time(),
 		sealed: row.Content, plain: plain, more: more, within: within,
 	}
 	if detail.Action != "" {
@@ -290,7 +292,7 @@ func (w *work) questionRow(q *questionRecord) (*QuestionRow, error) {
 	d := questionDetail{
 		Mode: q.Mode, Round: q.Round, Position: q.Position, Asked: q.Asked,
 		Held: q.Held, ClosedBy: q.ClosedBy, Delivery: q.Delivery, ExpiresAt: toMicros(q.ExpiresAt),
-		Shown: q.shown, Checks: q.checks, Removed: q.Removed,
+		Shown: q.shown, Checks: q.checks, Removed: q.Removed, Remind: toMicros(q.remind),
 	}
 	s := questionContent{
 		Key: q.Key, Digest: q.Digest, Message: q.Message, Params: q.Params, URL: q.URL,
@@ -317,7 +319,7 @@ func (w *work) questionRow(q *questionRecord) (*QuestionRow, error) {
 		Detail: detail, Content: q.sealed,
 	}
 	if !q.State.Closed() {
-		row.Due = q.ExpiresAt
+		row.Due = sooner(q.ExpiresAt, q.remind)
 	}
 	return row, nil
 }

@@ -37,6 +37,9 @@ func (in *Inbox) sweep(ctx context.Context, ref Ref) error {
 			if err != nil {
 				return err
 			}
+			if err := w.remindDue(q); err != nil {
+				return err
+			}
 			return w.expireDue(c, q)
 		}
 		c, err := w.call(ref.Call)

@@ -28,6 +28,7 @@ type work struct {
 	approvals map[ApprovalID]*approvalRecord
 	touched   []any // *callRecord, *questionRecord or *approvalRecord, in the order of their first change
 	hints     []Hint
+	observed  []AuditEntry // for Options.Observe, after the commit
 	tells     []ApprovalID // of which somebody else is told after the commit
 }
 
@@ -64,6 +65,9 @@ func (in *Inbox) update(ctx context.Context, key string, f func(*work) error) er
 		if err := in.notifier.Notify(ctx, hint); err != nil {
 			in.log.Warn("inbox: hint not sent", "call", hint.Call, "err", err)
 		}
+	}
+	for i := range w.observed {
+		in.options.Observe(&w.observed[i])
 	}
 	for _, id := range w.tells {
 		if err := in.tell(ctx, key, id); err != nil { // Sweep will
@@ -319,6 +323,11 @@ func (w *work) moveCall(c *callRecord, to CallState, reason, detail string) erro
 		}
 	case Blocked:
 		c.ExpiresAt = sooner(w.now.Add(w.in.options.BlockedTime), c.Deadline)
+		e := w.auditCall(AuditBlocked, c)
+		e.State, e.Reason, e.Round = string(c.State), c.Reason, c.Round
+		if err := w.audit(e); err != nil {
+			return err
+		}
 	default:
 		c.ExpiresAt = time.Time{}
 	}

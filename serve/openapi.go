@@ -182,7 +182,7 @@ var enums = map[reflect.Type][]string{
 	body[inbox.ApprovalState](): {"open", "allowed", "denied", "expired", "withdrawn"},
 	body[inbox.Scope]():         {"once", "conversation", "always"},
 	body[inbox.Actor]():         {"person", "model"},
-	body[inbox.Closer]():        {"person", "expiry", "server", "call_ended", "stop", "host_stopped"},
+	body[inbox.Closer]():        {"person", "expiry", "server", "call_ended", "stop", "policy", "host_stopped"},
 }
 
 // schema is the JSON Schema (draft 2020-12) of a type as encoding/json writes it.

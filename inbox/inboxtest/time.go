@@ -18,6 +18,7 @@ var timeTests = map[string]func(*kit){
 	"expired while blocked":     expiredWhileBlocked,
 	"taken back after its time": takenBackAfterTime,
 	"when to look again":        whenToLook,
+	"will expire":               willExpire,
 	"one bad row":               oneBadRow,
 	"many are due":              manyAreDue,
 }
@@ -200,16 +201,57 @@ func whenToLook(k *kit) {
 		k.t.Errorf("an empty inbox: %v", next)
 	}
 	k.waiting(seat("a", "A?"))
-	if next := k.sweep(); !next.Equal(start.Add(week)) {
-		k.t.Errorf("a question: %v, want %v", next, start.Add(week))
+	notice := start.Add(week - 24*time.Hour) // it is told that the question will expire
+	if next := k.sweep(); !next.Equal(notice) {
+		k.t.Errorf("a question: %v, want %v", next, notice)
 	}
 	claim, _ := k.claim()
 	if next := k.sweep(); !next.Equal(start.Add(30 * time.Second)) {
 		k.t.Errorf("a lease: %v, want %v", next, start.Add(30*time.Second))
 	}
 	k.must("Release", k.in.Release(k.ctx, claim))
-	if next := k.sweep(); !next.Equal(start.Add(week)) {
-		k.t.Errorf("after the release: %v, want %v", next, start.Add(week))
+	if next := k.sweep(); !next.Equal(notice) {
+		k.t.Errorf("after the release: %v, want %v", next, notice)
+	}
+}
+
+// A question without an answer is told of before it expires: once, and no other one.
+func willExpire(k *kit) {
+	start := micro(k.clock.Now())
+	_, call, questions := k.waiting(seat("a", "A?"), seat("b", "B?"))
+	k.accept(questions[0])
+	count := func() (n int) {
+		entries, err := k.in.Audit(k.ctx, k.ann, inbox.AuditFilter{Call: call.ID, Kinds: []inbox.AuditKind{inbox.AuditExpiring}})
+		k.must("Audit", err)
+		for _, e := range entries {
+			if e.Question != questions[1].ID {
+				k.t.Errorf("it is told of %s, which was answered", e.Question)
+			}
+		}
+		return len(entries)
+	}
+	k.sweep()
+	if n := count(); n != 0 {
+		k.t.Errorf("told %d times at the beginning", n)
+	}
+	before := k.asked(questions[1].ID, inbox.Open).Version
+	k.clock.advance(week - 24*time.Hour)
+	for range 2 {
+		if next := k.sweep(); !next.Equal(start.Add(week)) {
+			k.t.Errorf("next: %v, want %v", next, start.Add(week))
+		}
+	}
+	if n := count(); n != 1 {
+		k.t.Errorf("told %d times", n)
+	}
+	if q := k.asked(questions[1].ID, inbox.Open); q.Version != before {
+		k.t.Error("the question has changed")
+	}
+	k.clock.advance(24 * time.Hour)
+	k.sweep()
+	k.asked(questions[1].ID, inbox.Expired)
+	if n := count(); n != 1 {
+		k.t.Errorf("told %d times at the end", n)
 	}
 }
 

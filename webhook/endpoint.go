@@ -1,0 +1,150 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/parley-mcp/parley/inbox"
+)
+
+// A Type says what a message is about.
+type Type string
+
+const (
+	Asked    Type = "asked"    // a question waits for an answer
+	Expiring Type = "expiring" // it will expire soon and has none
+	Answered Type = "answered" // it was answered
+	Blocked  Type = "blocked"  // something has to be done before a call goes on, such as a sign-in
+)
+
+var types = []Type{Asked, Expiring, Answered, Blocked}
+
+// An Endpoint is where messages go.
+type Endpoint struct {
+	// ID names the endpoint. With another one it is another endpoint, which begins anew.
+	ID string `json:"id"`
+	// URL takes the messages, by POST. It may hold ${VAR} of the environment.
+	URL string `json:"url"`
+	// Secret signs them: "whsec_" and at least 24 bytes in base64. It may be ${VAR}.
+	Secret string `json:"secret"`
+	// Events are the types that the endpoint wants. Empty: all.
+	Events []Type `json:"events,omitempty"`
+	// Issuers and Tenants restrict the messages to people of these. Empty: all.
+	Issuers []string `json:"issuers,omitempty"`
+	Tenants []string `json:"tenants,omitempty"`
+
+	key []byte
+}
+
+// Format keeps the secret, and what a URL may hold, from printing.
+func (e Endpoint) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "webhook endpoint %q", e.ID) }
+
+const secretPrefix = "whsec_"
+
+// minSecret is what Standard Webhooks asks for, in bytes.
+const minSecret = 24
+
+func (e *Endpoint) check() error {
+	if e.ID == "" || len(e.ID) > 100 {
+		return errors.New("it needs an id of 1 to 100 bytes")
+	}
+	u, err := url.Parse(e.URL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Fragment != "" {
+		return errors.New("its url is no address of the web") // not repeated: it may hold a secret
+	}
+	text, ok := strings.CutPrefix(e.Secret, secretPrefix)
+	key, err := base64.StdEncoding.DecodeString(text)
+	if !ok || err != nil || len(key) < minSecret {
+		return fmt.Errorf("its secret is not %q and at least %d bytes in base64", secretPrefix, minSecret)
+	}
+	for _, t := range e.Events {
+		if !slices.Contains(types, t) {
+			return fmt.Errorf("%q is no event: there are asked, expiring, answered and blocked", string(t))
+		}
+	}
+	e.key = key
+	return nil
+}
+
+// wants reports whether the endpoint is told of t for p.
+func (e *Endpoint) wants(t Type, p inbox.Principal) bool {
+	in := func(list []string, one string) bool { return len(list) == 0 || slices.Contains(list, one) }
+	return (len(e.Events) == 0 || slices.Contains(e.Events, t)) && in(e.Issuers, p.Issuer) && in(e.Tenants, p.Tenant)
+}
+
+// maxFile bounds the file of endpoints, in bytes.
+const maxFile = 1 << 20
+
+// ReadEndpoints reads a file {"endpoints": [...]}. Variables of the environment are
+// filled into url and secret.
+func ReadEndpoints(path string, lookup func(string) (string, bool)) ([]*Endpoint, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if len(b) > maxFile {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
+	}
+	var file struct {
+		Endpoints []*Endpoint `json:"endpoints"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&file); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	seen := map[string]bool{}
+	for i, e := range file.Endpoints {
+		if e == nil {
+			return nil, fmt.Errorf("%s: endpoint %d is null", path, i+1)
+		}
+		for _, field := range []*string{&e.URL, &e.Secret} {
+			if *field, err = expand(*field, lookup); err != nil {
+				return nil, fmt.Errorf("%s: endpoint %d (%q): %w", path, i+1, e.ID, err)
+			}
+		}
+		if err := e.check(); err != nil {
+			return nil, fmt.Errorf("%s: endpoint %d (%q): %w", path, i+1, e.ID, err)
+		}
+		if seen[e.ID] {
+			return nil, fmt.Errorf("%s: two endpoints have the id %q", path, e.ID)
+		}
+		seen[e.ID] = true
+	}
+	return file.Endpoints, nil
+}
+
+// expand fills ${VAR} in.
+func expand(text string, lookup func(string) (string, bool)) (string, error) {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "${")
+		out.WriteString(before)
+		if !found {
+			return out.String(), nil
+		}
+		name, after, closed := strings.Cut(rest, "}")
+		if !closed || name == "" {
+			return "", errors.New("a ${ has no }")
+		}
+		value, ok := lookup(name)
+		if !ok {
+			return "", fmt.Errorf("the variable %s is not set", name)
+		}
+		out.WriteString(value)
+		text = after
+	}
+}
