@@ -10,43 +10,47 @@ import (
 	"github.com/parley-mcp/parley/vault"
 )
 
-// Rows implements [vault.Store].
+// Rows implements [vault.Store]. If there is no row it takes a second statement
+// to learn the time.
 func (s *Store) Rows(ctx context.Context, principal string, q vault.Query) (list []*vault.Row, now time.Time, err error) {
 	query, args := s.sql.rows(principal, q)
-	query = timed(query)
 	err = s.read(ctx, query, args, func(rows pgx.Rows) error {
-		list = nil
-		for rows.Next() {
+		list, now, err = scanRows(rows)
+		return err
+	})
+	if err == nil && len(list) == 0 {
+		err = s.read(ctx, clock, nil, func(rows pgx.Rows) error {
 			var at pgtype.Timestamptz
-			row, err := scanRow(rows, &at)
-			if err != nil {
-				return err
+			for rows.Next() {
+				if err := rows.Scan(&at); err != nil {
+					return err
+				}
 			}
 			now = utc(at)
-			if row != nil {
-				list = append(list, row)
-			}
-		}
-		return nil
-	})
+			return nil
+		})
+	}
 	return list, now, err
 }
 
-// scanRow reads a row, or nil where a left join found none. first are columns
-// before those of the row.
-func scanRow(rows pgx.Rows, first ...any) (*vault.Row, error) {
-	var kind, id, provider, name, status *string
-	var version, key *int64
-	var due, created, updated pgtype.Timestamptz
-	var detail, content []byte
-	into := append(first, &kind, &id, &provider, &name, &status, &version, &key, &due, &created, &updated, &detail, &content)
-	if err := rows.Scan(into...); err != nil || kind == nil {
-		return nil, err
+// scanRows reads rows and the time of the first.
+func scanRows(rows pgx.Rows) (list []*vault.Row, now time.Time, err error) {
+	for rows.Next() {
+		row := &vault.Row{}
+		var at, due, created, updated pgtype.Timestamptz
+		var kind string
+		var key int64
+		if err := rows.Scan(&at, &kind, &row.ID, &row.Provider, &row.Name, &row.Status, &row.Version, &key,
+			&due, &created, &updated, &row.Detail, &row.Content); err != nil {
+			return nil, time.Time{}, err
+		}
+		row.Kind, row.Key = vault.Kind(kind), uint32(key) //nolint:gosec // it was one
+		row.Due, row.Created, row.Updated = utc(due), utc(created), utc(updated)
+		if list = append(list, row); len(list) == 1 {
+			now = utc(at)
+		}
 	}
-	return &vault.Row{
-		Kind: vault.Kind(*kind), ID: *id, Provider: *provider, Name: *name, Status: *status, Version: *version, Key: uint32(*key), //nolint:gosec // it was one
-		Due: utc(due), Created: utc(created), Updated: utc(updated), Detail: detail, Content: content,
-	}, nil
+	return list, now, nil
 }
 
 // utc is the stored time; the zero time if there is none.

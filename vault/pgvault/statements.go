@@ -38,12 +38,15 @@ func newStatements(table string) statements {
 	}
 }
 
+// clock is asked for the time where no row brings it.
+const clock = `SELECT clock_timestamp()`
+
 // rows writes the query for the fields that are set, so that each of the few
-// statements has the index that fits it.
+// statements has the index that fits it. The time comes first.
 func (s *statements) rows(principal string, q vault.Query) (query string, args []any) {
 	var b strings.Builder
 	b.Grow(400)
-	b.WriteString(`SELECT ` + columns + ` FROM `)
+	b.WriteString(`SELECT clock_timestamp(), ` + columns + ` FROM `)
 	b.WriteString(s.table)
 	b.WriteString(` WHERE principal = $1 AND kind = $2`)
 	args = append(make([]any, 0, 7), principal, string(q.Kind))
@@ -60,10 +63,4 @@ func (s *statements) rows(principal string, q vault.Query) (query string, args [
 	args = append(args, max(q.Limit, 0))
 	b.WriteString(` ORDER BY id LIMIT $` + strconv.Itoa(len(args)))
 	return b.String(), args
-}
-
-// timed makes a query for rows return the time beside each of them, and once
-// where there is none.
-func timed(query string) string {
-	return `SELECT clock.now, ` + columns + ` FROM (SELECT clock_timestamp() AS now) AS clock LEFT JOIN LATERAL (` + query + `) AS row ON true ORDER BY id`
 }

@@ -98,7 +98,7 @@ func TestStatements(t *testing.T) {
 			}
 		}
 	}
-	if seen < 37 { // 16 that read, 16 within transactions, two that write, three of sweeps
+	if seen < 21 { // 16 that read, two that write, three of sweeps
 		t.Errorf("only %d statements of %d: the test does not see them all", seen, len(statements))
 	}
 }

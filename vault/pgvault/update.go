@@ -135,7 +135,7 @@ func (t *tx) begin() error {
 	batch.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`)
 	batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended('parley vault ' || $1 || ' ' || $2, 0))`, t.store.sql.table, t.principal)
 	// A statement of its own: what waits is older than the end of its wait.
-	batch.Queue(`SELECT clock_timestamp(), set_config('idle_in_transaction_session_timeout', $1, true),
+	batch.Queue(clock+`, set_config('idle_in_transaction_session_timeout', $1, true),
 		CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', true) END`,
 		strconv.FormatInt(idleTime.Milliseconds(), 10),
 	).QueryRow(func(row pgx.Row) error {
@@ -152,15 +152,9 @@ func (t *tx) Now() time.Time { return t.now }
 func (t *tx) Rows(q vault.Query) (list []*vault.Row, err error) {
 	batch := t.take()
 	query, args := t.store.sql.rows(t.principal, q)
-	batch.Queue(query, args...).Query(func(rows pgx.Rows) error {
-		for rows.Next() {
-			row, err := scanRow(rows)
-			if err != nil {
-				return err
-			}
-			list = append(list, row)
-		}
-		return rows.Err()
+	batch.Queue(query, args...).Query(func(rows pgx.Rows) (err error) {
+		list, _, err = scanRows(rows)
+		return errors.Join(err, rows.Err())
 	})
 	if err := t.conn.SendBatch(t.ctx, batch).Close(); err != nil {
 		return nil, err

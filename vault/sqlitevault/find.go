@@ -17,7 +17,7 @@ const columns = `kind, id, provider, name, status, version, key, due, created, u
 // few statements has the index that fits it.
 func rowsQuery(principal string, q vault.Query) (query string, args []any) {
 	query = `SELECT ` + columns + ` FROM vault_rows WHERE principal = ? AND kind = ?`
-	args = append(make([]any, 0, 7), principal, q.Kind)
+	args = append(make([]any, 0, 7), principal, string(q.Kind))
 	add := func(condition, value string) {
 		if value != "" {
 			query += condition
@@ -37,21 +37,25 @@ func (s *Store) Rows(ctx context.Context, principal string, q vault.Query) ([]*v
 		return nil, time.Time{}, err
 	}
 	query, args := rowsQuery(principal, q)
-	rows, err := queryRows(ctx, s.reads, query, args)
+	rows, err := queryRows(ctx, s.reads, query, args, q.Limit)
 	if err != nil {
 		return nil, time.Time{}, s.explain(ctx, err)
 	}
 	return rows, s.clock(), nil
 }
 
-func queryRows(ctx context.Context, statements *statements, query string, args []any) (list []*vault.Row, err error) {
-	err = scan(ctx, statements, query, args, func(rows *sql.Rows) error {
+func queryRows(ctx context.Context, statements *statements, query string, args []any, limit int) (list []*vault.Row, err error) {
+	err = scan(ctx, statements, query, args, limit, func(rows *sql.Rows) error {
+		// Plain types: for others database/sql goes the slow way of reflection.
 		row := &vault.Row{}
+		var kind string
+		var key int64
 		var due, created, updated sql.NullInt64
-		if err := rows.Scan(&row.Kind, &row.ID, &row.Provider, &row.Name, &row.Status, &row.Version, &row.Key,
+		if err := rows.Scan(&kind, &row.ID, &row.Provider, &row.Name, &row.Status, &row.Version, &key,
 			&due, &created, &updated, &row.Detail, &row.Content); err != nil {
 			return err
 		}
+		row.Kind, row.Key = vault.Kind(kind), uint32(key) //nolint:gosec // it was one
 		row.Due, row.Created, row.Updated = toTime(due), toTime(created), toTime(updated)
 		list = append(list, row)
 		return nil
@@ -59,8 +63,9 @@ func queryRows(ctx context.Context, statements *statements, query string, args [
 	return list, err
 }
 
-// scan runs one on every row of the answer.
-func scan(ctx context.Context, statements *statements, query string, args []any, one func(*sql.Rows) error) error {
+// scan runs one on every row of the answer, which has at most limit: after the
+// last of them SQLite is not asked whether there is another.
+func scan(ctx context.Context, statements *statements, query string, args []any, limit int, one func(*sql.Rows) error) error {
 	stmt, err := statements.get(ctx, query)
 	if err != nil {
 		return err
@@ -70,7 +75,7 @@ func scan(ctx context.Context, statements *statements, query string, args []any,
 		return err
 	}
 	defer rows.Close()
-	for rows.Next() {
+	for n := 0; n < limit && rows.Next(); n++ {
 		if err := one(rows); err != nil {
 			return err
 		}
@@ -96,19 +101,19 @@ func (s *Store) Due(ctx context.Context, kind vault.Kind, after vault.Ref, limit
 	if after != (vault.Ref{}) {
 		from = after.Due.UnixMicro()
 	}
-	return s.refs(ctx, dueQuery, kind, s.clock().UnixMicro(), from, after.Principal, after.ID, max(limit, 0))
+	return s.refs(ctx, limit, dueQuery, string(kind), s.clock().UnixMicro(), from, after.Principal, after.ID, max(limit, 0))
 }
 
 // Stale implements [vault.Store].
 func (s *Store) Stale(ctx context.Context, key uint32, after vault.Ref, limit int) ([]vault.Ref, error) {
-	return s.refs(ctx, staleQuery, int64(key), after.Principal, after.Kind, after.ID, max(limit, 0))
+	return s.refs(ctx, limit, staleQuery, int64(key), after.Principal, string(after.Kind), after.ID, max(limit, 0))
 }
 
-func (s *Store) refs(ctx context.Context, query string, args ...any) (refs []vault.Ref, err error) {
+func (s *Store) refs(ctx context.Context, limit int, query string, args ...any) (refs []vault.Ref, err error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err
 	}
-	err = scan(ctx, s.reads, query, args, func(rows *sql.Rows) error {
+	err = scan(ctx, s.reads, query, args, limit, func(rows *sql.Rows) error {
 		var ref vault.Ref
 		var due sql.NullInt64
 		err := rows.Scan(&ref.Principal, &ref.Kind, &ref.ID, &due)
@@ -128,8 +133,8 @@ func (s *Store) Counts(ctx context.Context, after vault.Count, limit int) (count
 	if after == (vault.Count{}) {
 		key = -1
 	}
-	args := []any{after.Kind, after.Provider, after.Status, key, max(limit, 0)}
-	err = scan(ctx, s.reads, countsQuery, args, func(rows *sql.Rows) error {
+	args := []any{string(after.Kind), after.Provider, after.Status, key, max(limit, 0)}
+	err = scan(ctx, s.reads, countsQuery, args, limit, func(rows *sql.Rows) error {
 		var c vault.Count
 		err := rows.Scan(&c.Kind, &c.Provider, &c.Status, &c.Key, &c.N)
 		counts = append(counts, c)

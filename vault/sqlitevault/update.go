@@ -71,7 +71,7 @@ func (t *tx) Rows(q vault.Query) ([]*vault.Row, error) {
 		return nil, err
 	}
 	query, args := rowsQuery(t.principal, q)
-	return queryRows(t.ctx, t.store.writes, query, args)
+	return queryRows(t.ctx, t.store.writes, query, args, q.Limit)
 }
 
 const putQuery = `INSERT INTO vault_rows (principal, ` + columns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -82,14 +82,14 @@ const putQuery = `INSERT INTO vault_rows (principal, ` + columns + `) VALUES (?,
 	WHERE principal = excluded.principal`
 
 func (t *tx) Put(row *vault.Row) error {
-	return t.exec(putQuery, t.principal, row.Kind, row.ID, row.Provider, row.Name, row.Status, row.Version, int64(row.Key),
+	return t.exec(putQuery, t.principal, string(row.Kind), row.ID, row.Provider, row.Name, row.Status, row.Version, int64(row.Key),
 		toMicros(row.Due), toMicros(row.Created), toMicros(row.Updated), blob(row.Detail), blob(row.Content))
 }
 
 const deleteQuery = `DELETE FROM vault_rows WHERE principal = ? AND kind = ? AND id = ?`
 
 func (t *tx) Delete(kind vault.Kind, id string) error {
-	return t.exec(deleteQuery, t.principal, kind, id)
+	return t.exec(deleteQuery, t.principal, string(kind), id)
 }
 
 func (t *tx) exec(query string, args ...any) error {
