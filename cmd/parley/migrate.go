@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 
@@ -60,12 +61,18 @@ func migrate(ctx context.Context, env *environment, flags *storeFlags) error {
 		if err != nil {
 			return usageError("", "the store: %w", err)
 		}
+		if err := errors.Join(store.Close(), migrateVault(ctx, path, file)); err != nil {
+			return err
+		}
 		fmt.Fprintln(env.stdout, "The tables are up to date.")
-		return store.Close()
+		return nil
 	}
 	from, to, err := pgstore.Migrate(ctx, flags.store, nil)
 	if err != nil {
 		return databaseError("the store", err)
+	}
+	if err := migrateVault(ctx, flags.store, file); err != nil {
+		return err
 	}
 	switch {
 	case from == to:
@@ -76,4 +83,13 @@ func migrate(ctx context.Context, env *environment, flags *storeFlags) error {
 		fmt.Fprintf(env.stdout, "The tables went from version %d to %d.\n", from, to)
 	}
 	return nil
+}
+
+// migrateVault makes the vault's tables, or brings them up to date.
+func migrateVault(ctx context.Context, place string, file bool) error {
+	store, err := openVaultStore(ctx, place, file) // does it
+	if err != nil {
+		return err
+	}
+	return store.Close()
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/parley-mcp/parley/notify/pgnotify"
 	"github.com/parley-mcp/parley/store/pgstore"
 	"github.com/parley-mcp/parley/store/sqlitestore"
+	"github.com/parley-mcp/parley/vault"
 )
 
 // storeFlags say where the store is, and what the machines on it share. The zero
@@ -72,6 +73,7 @@ type storage struct {
 	store    inbox.Store
 	notifier inbox.Notifier // nil: inside this process
 	ring     *seal.Ring
+	vault    *vault.Vault // runs
 	// owner is the machine's name if it is the same in its next life: only where
 	// a lock says that there is no other process of that name.
 	owner string
@@ -113,6 +115,13 @@ func openStorage(ctx context.Context, flags *storeFlags, data string, log *slog.
 		return nil, err
 	}
 	if err := checkKeys(ctx, s.store, s.ring); err != nil {
+		return nil, err
+	}
+	place := flags.store
+	if file {
+		place = path
+	}
+	if err := s.openVault(ctx, place, file, log); err != nil {
 		return nil, err
 	}
 	return s, nil

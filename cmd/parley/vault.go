@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"log/slog"
 	"path/filepath"
 
 	"github.com/parley-mcp/parley/internal/seal"
@@ -96,23 +97,66 @@ func (f *vaultFlags) open(ctx context.Context) (_ *openedVault, err error) {
 	if err := checkKeys(ctx, o.inbox, o.ring); err != nil {
 		return nil, err
 	}
-	if file {
-		store, err := sqlitevault.Open(path, nil)
-		if err != nil {
-			return nil, usageError("", "the vault: %w", err)
-		}
-		o.store = store
-	} else {
-		ctx, cancel := context.WithTimeout(ctx, startTime)
-		defer cancel()
-		store, err := pgvault.Open(ctx, f.store.store, nil)
-		if err != nil {
-			return nil, databaseError("the vault", err)
-		}
-		o.store = store
+	if !file {
+		path = f.store.store
+	}
+	if o.store, err = openVaultStore(ctx, path, file); err != nil {
+		return nil, err
 	}
 	if o.Vault, err = vault.New(o.store, o.ring, nil); err != nil {
 		return nil, errors.Join(usageError("", "the keys: %w", err), o.store.Close())
 	}
 	return o, nil
+}
+
+// openVaultStore opens the vault's tables in a file of SQLite, or at an address
+// of PostgreSQL, and makes them if they are not there.
+func openVaultStore(ctx context.Context, place string, file bool) (vault.Store, error) {
+	if file {
+		store, err := sqlitevault.Open(place, nil)
+		if err != nil {
+			return nil, usageError("", "the vault: %w", err)
+		}
+		return store, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	store, err := pgvault.Open(ctx, place, &pgvault.Options{Connections: vaultConnections})
+	if err != nil {
+		return nil, databaseError("the vault", err)
+	}
+	return store, nil
+}
+
+// vaultConnections is how many connections a machine opens for the vault: a use
+// of a token is one statement.
+const vaultConnections = 4
+
+// openVault opens the vault beside the inbox and runs it until s is closed: the
+// keys are read again as they change, for the inbox too, and other machines
+// see which this one has (parley vault rotate waits for that). Keys that do not
+// open all that is there are refused.
+func (s *storage) openVault(ctx context.Context, place string, file bool, log *slog.Logger) error {
+	store, err := openVaultStore(ctx, place, file)
+	if err != nil {
+		return err
+	}
+	v, err := vault.New(store, s.ring, &vault.Options{Log: log})
+	if err != nil {
+		return errors.Join(usageError("", "the keys: %w", err), store.Close())
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	if err := v.Check(ctx); err != nil {
+		return errors.Join(usageError("use the file that all machines have; `parley vault status` says more", "the keys: %w", err), store.Close())
+	}
+	s.vault = v
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- v.Run(running) }()
+	s.close = append(s.close, func() error {
+		stop()
+		return errors.Join(<-ended, v.Close(), store.Close())
+	})
+	return nil
 }
