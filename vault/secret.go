@@ -50,9 +50,6 @@ func (s Secret) Equal(other Secret) bool {
 // String implements [fmt.Stringer] and returns "(withheld)".
 func (s Secret) String() string { return withheld }
 
-// GoString implements [fmt.GoStringer] and returns "(withheld)".
-func (s Secret) GoString() string { return withheld }
-
 // Format implements [fmt.Formatter], so that no verb reaches the text.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(withheld)) }
 
@@ -101,9 +98,6 @@ func (t Token) Equal(other Token) bool { return t.access.Equal(other.access) }
 
 // String implements [fmt.Stringer] and returns "(withheld)".
 func (t Token) String() string { return withheld }
-
-// GoString implements [fmt.GoStringer] and returns "(withheld)".
-func (t Token) GoString() string { return withheld }
 
 // Format implements [fmt.Formatter], so that no verb reaches the text.
 func (t Token) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(withheld)) }
