@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -13,7 +14,8 @@ import (
 //
 // If it has to be renewed, one request is sent, whoever and however many ask on
 // however many machines, and the new token is stored before anybody gets it.
-// When ctx ends the caller stops waiting; the renewal goes on.
+// When ctx ends the caller stops waiting; the renewal goes on. A token that has
+// not ended is given out while it cannot be renewed.
 //
 // The errors: [ErrNotFound], [*ReconnectError], [*WaitError], [ErrNotAudited],
 // [ErrSealed], [ErrKeysGone], [ErrClosed], and those of the store.
@@ -56,10 +58,14 @@ func (v *Vault) Renew(ctx context.Context, p Principal, refused Token, purpose s
 	if err != nil {
 		return Token{}, err
 	}
-	if g.d.Generation == refused.generation {
-		if g, err = v.replaced(ctx, g, now, purpose); err != nil {
-			return Token{}, err
-		}
+	switch {
+	case g.d.Generation == refused.generation:
+		g, err = v.replaced(ctx, g, now, purpose)
+	case g.due(now, v.options.Margin): // the newer one is old by now
+		g, err = v.renewed(ctx, g, now, purpose)
+	}
+	if err != nil {
+		return Token{}, err
 	}
 	return v.hand(ctx, g, purpose)
 }
@@ -103,8 +109,38 @@ func (v *Vault) find(ctx context.Context, p Principal, q Query) (*grant, time.Ti
 	if len(rows) == 0 {
 		return nil, time.Time{}, ErrNotFound
 	}
-	g, err := readGrant(p, rows[0])
-	return g, now, err
+	d, err := v.details.read(rows[0])
+	return &grant{p: p, row: rows[0], d: d}, now, err
+}
+
+// details remembers what was read from a grant's Detail, by its bytes: between
+// two renewals they are the same at each use of the token, and reading JSON costs
+// as much as a read of the row.
+type details struct {
+	mu    sync.Mutex
+	known map[string]grantDetail
+}
+
+// maxDetails bounds the memory, of about 500 bytes each.
+const maxDetails = 4096
+
+func (c *details) read(row *Row) (grantDetail, error) {
+	c.mu.Lock()
+	d, ok := c.known[string(row.Detail)]
+	c.mu.Unlock()
+	if ok {
+		return d, nil
+	}
+	if err := detail(row, &d); err != nil {
+		return d, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= maxDetails {
+		c.known = map[string]grantDetail{}
+	}
+	c.known[string(row.Detail)] = d
+	return d, nil
 }
 
 // hand gives the grant's access token out, once the audit has agreed.

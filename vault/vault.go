@@ -82,6 +82,7 @@ type Vault struct {
 	store   Store
 	keys    *Keys
 	options Options
+	details details
 
 	mu      sync.Mutex
 	closed  bool
