@@ -112,7 +112,6 @@ func (c Client) fields() (fields, error) {
 // tenant and the issuer; then it returns that one. A machine whose registration
 // was not added should delete it at its server.
 func (v *Vault) AddClient(ctx context.Context, tenant string, c Client) (stored Client, added bool, err error) {
-	stored = c
 	err = v.putClient(ctx, tenant, c, func(tx Tx, row *Row, f fields) error {
 		added = false
 		old, err := one(tx, Query{Kind: KindClient, ID: row.ID})
@@ -123,10 +122,23 @@ func (v *Vault) AddClient(ctx context.Context, tenant string, c Client) (stored 
 		if !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		added = true
+		added, stored = true, c
 		return v.writeClient(tx, clients(tenant), row, f)
 	})
-	return stored, added, err
+	if err == nil && !added {
+		err = v.auditClient(ctx, tenant, clientRow(c.Issuer, c.Name), "registered before")
+	}
+	if err != nil {
+		return Client{}, false, err
+	}
+	return stored, added, nil
+}
+
+func (v *Vault) auditClient(ctx context.Context, tenant string, row *Row, purpose string) error {
+	return v.audit(ctx, Event{
+		Action: ActionRead, Principal: clients(tenant), Kind: KindClient, ID: row.ID, Provider: row.Provider, Label: row.Name,
+		Fields: []string{fieldClientSecret, fieldPrivateKey, fieldRegistrationToken}, Purpose: purpose,
+	})
 }
 
 // SetClient stores a registration in place of what is there.
@@ -187,7 +199,7 @@ func (v *Vault) Client(ctx context.Context, tenant, issuer, name, purpose string
 	if err != nil {
 		return Client{}, err
 	}
-	if err := v.audit(ctx, Event{Action: ActionRead, Principal: clients(tenant), Kind: KindClient, ID: row.ID, Provider: issuer, Label: row.Name, Fields: []string{fieldClientSecret, fieldPrivateKey, fieldRegistrationToken}, Purpose: purpose}); err != nil {
+	if err := v.auditClient(ctx, tenant, row, purpose); err != nil {
 		return Client{}, err
 	}
 	return v.openClient(clients(tenant), row)

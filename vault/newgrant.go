@@ -124,6 +124,9 @@ func (v *Vault) fill(g *grant, now time.Time, lifetime time.Duration, f fields) 
 	g.d.Renewable = renewable(r.Terms, f)
 	g.d.Rotates = true // until an answer says otherwise
 	g.expire(now, lifetime, r.Terms)
+	if len(f[fieldAccess]) == 0 && g.d.Renewable { // the first use makes one
+		g.d.Expires, g.d.Lifetime = now, 0
+	}
 	return v.seal(g.p, g.row, g.d.Generation, f)
 }
 

@@ -186,7 +186,7 @@ const maxLost = 10
 // mayRepeat reports whether a refresh token may be used again after a request
 // whose answer was lost.
 func (g *grant) mayRepeat(t Terms, now time.Time) bool {
-	if t.Renewal.By == RenewByClient || t.Renewal.Rotation == RotationNever {
+	if t.Renewal.Rotation == RotationNever || t.Renewal.By != RenewByRefreshToken && t.Renewal.Rotation != RotationAlways {
 		return true
 	}
 	if t.Renewal.Rotation == RotationUnknown && !g.d.Rotates {

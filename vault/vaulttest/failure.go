@@ -154,6 +154,8 @@ func testLostAnswers(t *testing.T, store Store) {
 		"no grace":                   {true, false, vault.Renewal{}, 1, false},
 		"always rotates, no grace":   {true, false, vault.Renewal{Rotation: vault.RotationAlways}, 1, false},
 		"does not rotate":            {false, false, vault.Renewal{Rotation: vault.RotationNever}, 20, true},
+		"exchange of access tokens":  {false, false, vault.Renewal{By: vault.RenewByAccessToken}, 20, true},
+		"the client's credentials":   {false, false, vault.Renewal{By: vault.RenewByClient}, 20, true},
 		"grace until use":            {true, true, vault.Renewal{Grace: vault.GraceUntilUse}, 1, true},
 		"grace until use, often":     {true, true, vault.Renewal{Grace: vault.GraceUntilUse}, 5, true},
 		"grace, never ending losses": {true, true, vault.Renewal{Grace: vault.GraceUntilUse}, 1000, false},

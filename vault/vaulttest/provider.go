@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -127,7 +128,7 @@ func (p *Provider) Refresh(ctx context.Context, request vault.RefreshRequest) (v
 			return vault.Tokens{}, err
 		}
 	}
-	tokens, err := p.decide(request.Refresh.Reveal())
+	tokens, err := p.decide(request)
 	if p.After != nil {
 		if err := p.After(ctx, n); err != nil {
 			return vault.Tokens{}, err
@@ -136,11 +137,20 @@ func (p *Provider) Refresh(ctx context.Context, request vault.RefreshRequest) (v
 	return tokens, err
 }
 
-func (p *Provider) decide(refresh string) (vault.Tokens, error) {
+func (p *Provider) decide(request vault.RefreshRequest) (vault.Tokens, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	refresh := request.Refresh.Reveal()
 	for i, c := range p.grants {
-		if c.gone || refresh != c.refresh && (refresh != c.earlier || !p.Forgives) {
+		known := refresh == c.refresh || refresh == c.earlier && p.Forgives
+		switch request.Terms.Renewal.By {
+		case vault.RenewByAccessToken:
+			known = slices.Contains(c.access, request.Access.Reveal())
+		case vault.RenewByClient:
+			known = true
+		case vault.RenewByRefreshToken, vault.RenewNever:
+		}
+		if c.gone || !known {
 			continue
 		}
 		c.n++

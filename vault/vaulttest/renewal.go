@@ -20,6 +20,8 @@ func testRenewal(t *testing.T, store Store) {
 		"one waits":              testOneWaits,
 		"margin":                 testMargin,
 		"kept refresh token":     testKeptRefreshToken,
+		"refresh token alone":    testRefreshTokenAlone,
+		"refused long ago":       testRefusedLongAgo,
 		"caller leaves":          testCallerLeaves,
 		"refused with 401":       testRefused401,
 		"401 storm":              testStorm401,
@@ -171,6 +173,34 @@ func testKeptRefreshToken(t *testing.T, store Store) {
 	}
 	if d.provider.Requests() != 3 || d.provider.Invalid() != 0 {
 		t.Errorf("%d requests, %d with invalid_grant", d.provider.Requests(), d.provider.Invalid())
+	}
+}
+
+// testRefreshTokenAlone: a grant without an access token gets one when it is used.
+func testRefreshTokenAlone(t *testing.T, store Store) {
+	d := newDesk(t, store)
+	v := d.machine(nil)
+	d.save(v, func(n *vault.NewGrant) { n.Access, n.Lifetime = vault.Secret{}, 0 })
+	if got := d.token(v).Reveal(); got != "access-1-1" {
+		t.Errorf("the token is %q", got)
+	}
+	if got := d.token(v).Reveal(); got != "access-1-1" || d.provider.Requests() != 1 {
+		t.Errorf("then it is %q, with %d requests", got, d.provider.Requests())
+	}
+}
+
+// testRefusedLongAgo: who comes with a token of long ago gets neither it nor
+// the one after it, which has ended too.
+func testRefusedLongAgo(t *testing.T, store Store) {
+	d := newDesk(t, store)
+	v := d.machine(nil)
+	d.save(v, nil)
+	refused := d.token(v)
+	d.clock.Advance(expired)
+	d.token(v)
+	d.clock.Advance(expired)
+	if got, err := v.Renew(t.Context(), adaLovelace, refused, "test"); err != nil || got.Reveal() != "access-1-2" {
+		t.Errorf("Renew = %q, %v", got.Reveal(), err)
 	}
 }
 
