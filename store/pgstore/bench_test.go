@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -226,4 +227,20 @@ func filled(b *testing.B, open int) *pgstore.Store {
 	run(`VACUUM ANALYZE inbox_calls, inbox_questions, inbox_principals`) // as the database does by itself some time later
 	run(`CHECKPOINT`)
 	return store
+}
+
+// TestParkedTakesNoGoroutine: what waits for a person waits in the store alone.
+func TestParkedTakesNoGoroutine(t *testing.T) { // beside no other test
+	store := mustOpen(t, servicetest.Postgres(t), nil)
+	in := inbox.New(store, inbox.NewKeys(), unlimited)
+	waiting(t, in, person(0), 0) // connections are open
+	before := runtime.NumGoroutine()
+	for n := range 100 {
+		waiting(t, in, person(0), n)
+	}
+	// Some come and go by themselves (the pool's, the runtime's); one for each
+	// call would be a hundred.
+	if after := runtime.NumGoroutine(); after > before+10 {
+		t.Errorf("100 parked calls: %d goroutines became %d", before, after)
+	}
 }
