@@ -102,6 +102,44 @@ func TestEndpointThatHangs(t *testing.T) {
 	})
 }
 
+// pausing is a store on a machine that is suspended after some transactions.
+type pausing struct {
+	vault.Store
+	after int
+}
+
+func (p *pausing) Update(ctx context.Context, principal string, f func(vault.Tx) error) error {
+	err := p.Store.Update(ctx, principal, f)
+	if p.after--; p.after == 0 {
+		time.Sleep(30 * time.Second)
+	}
+	return err
+}
+
+// TestSuspendedBeforeSending: a machine that was suspended after its intent was
+// committed, and may have lost its lease, sends nothing and says so.
+func TestSuspendedBeforeSending(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := &slow{}
+		store := &pausing{Store: vault.NewMemory(nil)}
+		v, err := vault.New(store, vault.NewKeys(), &vault.Options{Endpoint: server})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := grantAt(t, v, time.Minute)
+		time.Sleep(2 * time.Minute)
+		store.after = 2 // the lease, and the intent
+		if _, err := v.Token(t.Context(), p, "p", "", "test"); !errors.Is(err, vault.ErrUnavailable) || server.n != 0 {
+			t.Errorf("Token: %v, with %d requests", err, server.n)
+		}
+		time.Sleep(time.Minute)
+		if token, err := v.Token(t.Context(), p, "p", "", "test"); err != nil || token.Reveal() != "access-1" {
+			t.Errorf("Token = %q, %v", token.Reveal(), err)
+		}
+	})
+}
+
 // TestPatience: the user of a token that is still valid does not wait for long.
 func TestPatience(t *testing.T) {
 	t.Parallel()
