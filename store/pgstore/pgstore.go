@@ -5,7 +5,8 @@
 // principal run one after another, and those of two do not wait for each other.
 // Its time is the database's, read once the row is taken: the clocks of machines
 // do not matter. Writes are collected and travel with the commit, or with the
-// next statement that reads. Transactions that PostgreSQL aborts for its own
+// next statement that reads; rows that the transaction is said to read
+// ([inbox.Ahead]) come with its beginning. Transactions that PostgreSQL aborts for its own
 // reasons (a deadlock, a lost connection before the commit) run again, a few
 // times. If a connection is lost during the commit, nobody knows whether the
 // transaction is stored: Update returns an error then, never nil.
