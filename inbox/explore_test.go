@@ -68,7 +68,7 @@ func scenes(deep bool) []scene {
 		{name: "address", era: inbox.Modern, asks: [][]inbox.NewQuestion{{urlQuestion(1)}, {urlQuestion(2)}}, alone: true, rounds: 2},
 		{name: "held", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, alone: true, rounds: 1, policy: true},
 		{name: "approval", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, alone: true, rounds: 1},
-		{name: "disabled", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, leaves: true, alone: true, blocks: true, rounds: 1},
+		{name: "disabled", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, leaves: true, alone: true, blocks: true, rounds: 1},
 		{name: "forbidden", begins: inbox.Denied},
 	}
 }
