@@ -21,11 +21,11 @@ func packAccess(access Secret, kind string, scopes []string) []byte {
 }
 
 // unpackAccess reads what packAccess wrote.
-func unpackAccess(row *Row, f fields) (access Secret, kind string, scopes []string, err error) {
+func unpackAccess(row *Row, field []byte) (access Secret, kind string, scopes []string, err error) {
 	damaged := func() (Secret, string, []string, error) {
 		return Secret{}, "", nil, fmt.Errorf("vault: %s %s has no access token that can be read: %w", row.Kind, row.ID, ErrSealed)
 	}
-	token, rest, ok := cutBytes(f[fieldAccess])
+	token, rest, ok := cutBytes(field)
 	if !ok {
 		return damaged()
 	}

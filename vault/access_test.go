@@ -19,7 +19,7 @@ func TestPackAccess(t *testing.T) {
 			scopes = rapid.SliceOf(rapid.String()).Draw(t, "scopes")
 		}
 		packed := packAccess(NewSecret(token), kind, scopes)
-		access, gotKind, gotScopes, err := unpackAccess(&Row{}, fields{fieldAccess: packed})
+		access, gotKind, gotScopes, err := unpackAccess(&Row{}, packed)
 		if err != nil || access.Reveal() != token || gotKind != kind || !slices.Equal(gotScopes, scopes) || (gotScopes == nil) != (scopes == nil) {
 			t.Fatalf("%q %q %q came out as %q %q %q, %v", token, kind, scopes, access.Reveal(), gotKind, gotScopes, err)
 		}
@@ -32,7 +32,7 @@ func TestUnpackAccessRefuses(t *testing.T) {
 	for name, text := range map[string][]byte{
 		"empty": {}, "too long": append(slices.Clone(good), 0), "many scopes": append(packAccess(NewSecret("t"), "", nil), 0xff, 0xff, 0xff, 0xff, 0x0f),
 	} {
-		if _, _, _, err := unpackAccess(&Row{}, fields{fieldAccess: text}); !errors.Is(err, ErrSealed) {
+		if _, _, _, err := unpackAccess(&Row{}, text); !errors.Is(err, ErrSealed) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestUnpackAccessRefuses(t *testing.T) {
 		if n == len(packAccess(NewSecret("token"), "Bearer", nil)) {
 			continue // which is whole without scopes
 		}
-		if _, _, _, err := unpackAccess(&Row{}, fields{fieldAccess: good[:n]}); !errors.Is(err, ErrSealed) {
+		if _, _, _, err := unpackAccess(&Row{}, good[:n]); !errors.Is(err, ErrSealed) {
 			t.Errorf("%d of %d bytes: %v", n, len(good), err)
 		}
 	}

@@ -245,8 +245,8 @@ func (v *Vault) show(g *grant) Grant {
 			shown.Missing = append(shown.Missing, scope)
 		}
 	}
-	_ = eachSealed(g.row.Content, func(name string, _ []byte) error { // read before, by openRecord
-		if name, ok := strings.CutPrefix(name, secretPrefix); ok {
+	_ = eachSealed(g.row.Content, func(text, _ []byte) error { // read before, by openRecord
+		if name, ok := strings.CutPrefix(string(text), secretPrefix); ok {
 			shown.Secrets = append(shown.Secrets, name)
 		}
 		return nil

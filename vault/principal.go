@@ -56,7 +56,7 @@ func (p Principal) check() error {
 		return fmt.Errorf("%w: the issuer %s is nobody's", ErrInvalid, ownIssuer)
 	case !utf8.ValidString(p.Issuer) || !utf8.ValidString(p.Tenant) || !utf8.ValidString(p.Subject):
 		return fmt.Errorf("%w: the principal is not valid UTF-8", ErrInvalid)
-	case len(p.Key()) > maxPrincipal:
+	case 3*(len(p.Issuer)+len(p.Tenant)+len(p.Subject))+2 > maxPrincipal && len(p.Key()) > maxPrincipal: // a byte is written as three at most
 		return fmt.Errorf("%w: the principal is longer than %d bytes", ErrInvalid, maxPrincipal)
 	}
 	return nil

@@ -267,7 +267,7 @@ func (v *Vault) request(ctx context.Context, g *grant, purpose string) (RefreshR
 	case RenewByRefreshToken:
 		request.Refresh = NewSecret(string(f[fieldRefresh]))
 	case RenewByAccessToken:
-		if request.Access, _, _, err = unpackAccess(g.row, f); err != nil {
+		if request.Access, _, _, err = unpackAccess(g.row, f[fieldAccess]); err != nil {
 			return RefreshRequest{}, nil, err
 		}
 	}

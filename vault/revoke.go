@@ -111,7 +111,7 @@ func (v *Vault) revoke(ctx context.Context, ref Ref) error {
 		}
 		secret := NewSecret(string(f[token.field]))
 		if token.field == fieldAccess {
-			if secret, _, _, err = unpackAccess(row, f); err != nil {
+			if secret, _, _, err = unpackAccess(row, f[fieldAccess]); err != nil {
 				return err
 			}
 		}

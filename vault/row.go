@@ -65,7 +65,8 @@ func (v *Vault) open(p Principal, row *Row, generation int64, names ...string) (
 		return nil, err
 	}
 	f := fields{}
-	err := eachSealed(row.Content, func(name string, sealed []byte) error {
+	err := eachSealed(row.Content, func(text, sealed []byte) error {
+		name := string(text)
 		if len(names) > 0 && !slices.Contains(names, name) {
 			return nil
 		}
@@ -75,19 +76,39 @@ func (v *Vault) open(p Principal, row *Row, generation int64, names ...string) (
 		}
 		return err
 	})
-	if errors.Is(err, ErrKeysGone) {
-		return nil, err
-	}
 	if err != nil {
-		return nil, fmt.Errorf("vault: %s %s, sealed with key %d: %w", row.Kind, row.ID, row.Key, ErrSealed)
+		return nil, notOpened(row, err)
 	}
 	return f, nil
+}
+
+// openOne opens one field, which every use of a token pays for; nil: the row has
+// none of this name.
+func (v *Vault) openOne(p Principal, row *Row, generation int64, field string) (plaintext []byte, err error) {
+	if err := v.keys.Err(); err != nil {
+		return nil, err
+	}
+	err = eachSealed(row.Content, func(name, sealed []byte) (err error) {
+		if string(name) == field {
+			plaintext, err = v.keys.Open(sealPurpose, place(p, row, generation, field), sealed)
+		}
+		return err
+	})
+	return plaintext, notOpened(row, err)
+}
+
+// notOpened is what callers learn of an error of opening.
+func notOpened(row *Row, err error) error {
+	if err == nil || errors.Is(err, ErrKeysGone) {
+		return err
+	}
+	return fmt.Errorf("vault: %s %s, sealed with key %d: %w", row.Kind, row.ID, row.Key, ErrSealed)
 }
 
 var errContent = errors.New("vault: damaged content")
 
 // eachSealed reads a row's Content, which who writes to the database chooses.
-func eachSealed(content []byte, f func(name string, sealed []byte) error) error {
+func eachSealed(content []byte, f func(name, sealed []byte) error) error {
 	if len(content) == 0 {
 		return nil
 	}
@@ -108,7 +129,7 @@ func eachSealed(content []byte, f func(name string, sealed []byte) error) error 
 		if sealed, rest, ok = cutBytes(rest); !ok {
 			return errContent
 		}
-		if err := f(string(name), sealed); err != nil {
+		if err := f(name, sealed); err != nil {
 			return err
 		}
 	}
@@ -121,8 +142,8 @@ func eachSealed(content []byte, f func(name string, sealed []byte) error) error 
 // has reports whether the row has a field of this name.
 func has(row *Row, field string) bool {
 	found := false
-	_ = eachSealed(row.Content, func(name string, _ []byte) error { // damage shows when it is opened
-		found = found || name == field
+	_ = eachSealed(row.Content, func(name, _ []byte) error { // damage shows when it is opened
+		found = found || string(name) == field
 		return nil
 	})
 	return found

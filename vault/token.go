@@ -148,14 +148,14 @@ func (v *Vault) hand(ctx context.Context, g *grant, purpose string) (Token, erro
 	if err := v.auditRead(ctx, g, fieldAccess, purpose); err != nil {
 		return Token{}, err
 	}
-	f, err := v.open(g.p, g.row, g.d.Generation, fieldAccess)
+	field, err := v.openOne(g.p, g.row, g.d.Generation, fieldAccess)
 	if err != nil {
 		return Token{}, err
 	}
-	if len(f[fieldAccess]) == 0 {
+	if len(field) == 0 {
 		return Token{}, fmt.Errorf("%w: the grant has no access token", ErrNotFound)
 	}
-	access, kind, scopes, err := unpackAccess(g.row, f)
+	access, kind, scopes, err := unpackAccess(g.row, field)
 	if err != nil {
 		return Token{}, err
 	}
@@ -165,6 +165,9 @@ func (v *Vault) hand(ctx context.Context, g *grant, purpose string) (Token, erro
 }
 
 func (v *Vault) auditRead(ctx context.Context, g *grant, field, purpose string) error {
+	if v.options.Audit == nil {
+		return nil
+	}
 	return v.audit(ctx, Event{
 		Action: ActionRead, Principal: g.p, Kind: KindGrant, ID: g.row.ID, Provider: g.row.Provider, Label: g.row.Name,
 		Fields: []string{field}, Purpose: purpose,
