@@ -121,7 +121,12 @@ func (r *Ring) Open(purpose string, context []string, sealed []byte) ([]byte, er
 // associatedData writes every part with its length before it, so that no two
 // different lists give the same bytes.
 func associatedData(purpose string, context []string) []byte {
-	data := binary.AppendUvarint(nil, uint64(len(context)))
+	size := (len(context) + 2) * binary.MaxVarintLen32
+	size += len(purpose)
+	for _, part := range context {
+		size += len(part)
+	}
+	data := binary.AppendUvarint(make([]byte, 0, size), uint64(len(context)))
 	data = binary.AppendUvarint(data, uint64(len(purpose)))
 	data = append(data, purpose...)
 	for _, part := range context {
