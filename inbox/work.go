@@ -304,9 +304,7 @@ func (w *work) moveCall(c *callRecord, to CallState, reason, detail string) erro
 	if to != Claimed && to != Sent {
 		c.Owner, c.LeaseUntil = "", time.Time{}
 	}
-	if to != Ready {
-		c.NotBefore = time.Time{}
-	}
+	c.NotBefore = time.Time{} // of the state before: whoever sets one does it after
 	switch to {
 	case Ready, Claimed, Sent:
 		c.ExpiresAt = c.Deadline
