@@ -27,7 +27,7 @@ var edges = map[string][]string{
 	"host":            {"inbox", "form", "link", "policy", "vault", "internal/seal", "internal/wiretap", "internal/plain"},
 	"web":             {},
 	"webhook":         {"inbox"},
-	"serve":           {"inbox", "host", "policy", "audit", "web", "form", "link", "lint", "internal/plain"},
+	"serve":           {"inbox", "host", "policy", "audit", "web", "webhook", "form", "link", "lint", "internal/plain"},
 	"internal":        {"internal/plain"},
 	"cmd":             nil,                                           // everything
 	"examples":        {"elicit", "host", "inbox", "serve", "store"}, // what users can import: nothing internal

@@ -11,9 +11,9 @@ import (
 // the stable name they have there. It never comes from anything that was typed
 // into a form, and every row belongs to one.
 type Principal struct {
-	Issuer  string
-	Tenant  string // may be empty
-	Subject string
+	Issuer  string `json:"issuer"`
+	Tenant  string `json:"tenant"` // may be empty
+	Subject string `json:"subject"`
 }
 
 const maxPrincipal = 1024 // bytes of a key

@@ -139,6 +139,9 @@ func (e *embedder) identify(r *http.Request) (*Session, error) {
 	if gone {
 		return nil, ErrSignedOut
 	}
+	if err := enabled(r.Context(), e.inbox, t.principal()); err != nil {
+		return nil, err
+	}
 	return &Session{
 		Principal: t.principal(), Name: t.Name, Groups: t.Groups,
 		Conversation: t.Conversation, Scopes: t.Scopes, Assurance: embedPage,

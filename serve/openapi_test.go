@@ -119,8 +119,11 @@ func conforms(t *testing.T, method, path string, r *reply) {
 func template(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
-	if len(parts) > 3 && parts[2] != "sign-in" && parts[2] != "embed-tokens" && !(parts[2] == "ops") {
+	if len(parts) > 3 && parts[2] != "sign-in" && parts[2] != "embed-tokens" && parts[2] != "refusals" && parts[2] != "ops" {
 		parts[3] = "{id}"
+	}
+	if len(parts) > 4 && parts[2] == "ops" && parts[3] == "webhooks" {
+		parts[4] = "{id}"
 	}
 	return strings.Join(parts, "/")
 }
@@ -162,7 +165,7 @@ func TestForeignIDs(t *testing.T) {
 	}
 	bodies := map[string]any{
 		"answer": map[string]any{"action": "decline"}, "check": map[string]any{"input": map[string]any{}},
-		"open": map[string]any{"url_sha256": strings.Repeat("0", 64)}, "resolve": map[string]any{"how": "give_up"}, "{id}": map[string]any{"allow": true},
+		"open": map[string]any{"url_sha256": strings.Repeat("0", 64)}, "resolve": map[string]any{"how": "give_up"}, "{id}": map[string]any{"allow": true}, "shown": map[string]any{"evidence": "x"},
 	}
 	c := owner.run("seat", map[string]any{})
 	_, a := asked(t, e.inbox, inbox.Principal{Issuer: "https://acme.example", Tenant: "eu", Subject: "ann"}, "v_1", inbox.Ask{})

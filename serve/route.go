@@ -1,9 +1,9 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/parley-mcp/parley/inbox"
 
@@ -45,6 +45,7 @@ var routes = []route{
 	{"POST /v1/questions/{id}/check", ScopeAnswer, ofQuestion, (*Server).check, operation{summary: "What Send would send, without sending it", in: body[client.Entries](), out: body[client.Checked]()}},
 	{"POST /v1/questions/{id}/answer", ScopeAnswer, ofQuestion, (*Server).answer, operation{summary: "Answer a question", in: body[client.NewAnswer](), out: body[client.Question](), idem: true}},
 	{"POST /v1/questions/{id}/take-back", ScopeAnswer, ofQuestion, (*Server).takeBack, operation{summary: "Take an answer back that was not sent yet", out: body[client.Question]()}},
+	{"POST /v1/questions/{id}/shown", ScopeRead, ofQuestion, (*Server).shown, operation{summary: "Record that the question was shown", in: body[client.Evidence](), status: http.StatusNoContent}},
 	{"POST /v1/questions/{id}/open", ScopeAnswer, ofQuestion, (*Server).open, operation{summary: "Agree to open exactly the address that was shown", in: body[client.Consent](), out: body[client.Question]()}},
 	// It lists those in sight.
 	{"GET /v1/approvals", ScopeRead, ofNothing, (*Server).approvals, operation{summary: "Approvals of the person's calls, and those of others that the person decides", out: body[client.ApprovalList](), query: []parameter{
@@ -52,7 +53,22 @@ var routes = []route{
 	}}},
 	{"GET /v1/approvals/{id}", ScopeRead, ofApproval, (*Server).oneApproval, operation{summary: "An approval", out: body[client.Approval]()}},
 	{"POST /v1/approvals/{id}", ScopeAnswer, ofApproval, (*Server).decide, operation{summary: "Allow or deny", in: body[client.NewDecision](), out: body[client.Approval](), idem: true}},
+	{"POST /v1/approvals/{id}/shown", ScopeRead, ofApproval, (*Server).shownApproval, operation{summary: "Record that the approval was shown", in: body[client.Evidence](), status: http.StatusNoContent}},
 	{"POST /v1/approvals/{id}/revoke", ScopeAnswer, ofApproval, (*Server).revoke, operation{summary: "End an approval that covers calls to come", out: body[client.Approval]()}},
+	{"GET /v1/refusals", ScopeRead, ofPerson, (*Server).refusals, operation{summary: "Servers whose questions were not shown, because they were too many", out: body[client.RefusalList]()}},
+	{"POST /v1/refusals/clear", ScopeAnswer, ofPerson, (*Server).clearRefusals, operation{summary: "Forget refused questions that the person has seen", in: body[client.ServerName](), status: http.StatusNoContent}},
+	{"POST /v1/servers/{id}/stop", ScopeAnswer, ofPerson, (*Server).stopServer, operation{summary: "Stop all calls of a server", out: body[client.Stopped]()}},
+	{"GET /v1/audit", ScopeRead, ofPerson, (*Server).audit, operation{summary: "What happened to the person's calls, newest first", out: body[client.AuditList](), query: []parameter{
+		{"call", "string", "of this call only"}, {"before", "integer", "the id of the last entry of the page before"},
+	}}},
+	{"GET /v1/ops/audit", scopeOperator, ofPerson, (*Server).opsAudit, operation{summary: "What happened to anybody's calls, oldest first", out: body[client.AuditList](), query: []parameter{
+		{"after", "integer", "the id of the last entry of the page before"},
+	}}},
+	{"POST /v1/ops/people/disable", scopeOperator, ofPerson, (*Server).disable, operation{summary: "Take a person's access away", in: body[client.Principal](), status: http.StatusNoContent}},
+	{"POST /v1/ops/people/enable", scopeOperator, ofPerson, (*Server).enable, operation{summary: "Give the access back", in: body[client.Principal](), status: http.StatusNoContent}},
+	{"POST /v1/ops/people/erase", scopeOperator, ofPerson, (*Server).erase, operation{summary: "Remove all that there is of a person", in: body[client.Principal](), status: http.StatusNoContent}},
+	{"GET /v1/ops/webhooks", scopeOperator, ofPerson, (*Server).webhookList, operation{summary: "How the endpoints of webhooks do", out: body[client.WebhookList]()}},
+	{"POST /v1/ops/webhooks/{id}/redeliver", scopeOperator, ofPerson, (*Server).redeliver, operation{summary: "Try the dead letters of an endpoint again", out: body[client.Redelivered]()}},
 	// It sends those in sight.
 	{"GET /v1/events", ScopeRead, ofNothing, (*Server).events, operation{summary: "A stream of whole rows as they change, as server-sent events", query: []parameter{
 		{"after", "integer", "the number of the last event that was seen; or the header Last-Event-ID"},
@@ -88,13 +104,16 @@ type asker struct {
 // serve finds out who is asking and whether they may, runs the route, and turns its
 // error into a problem.
 func (s *Server) serve(route route) http.Handler {
-	if hasID := strings.Contains(route.pattern, "{id}"); route.of == 0 || hasID && route.of == ofPerson {
+	if route.of == 0 {
 		panic("serve: the route " + route.pattern + " does not say whose rows it shows")
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		session, err := s.identifyAs(r)
+		if err != nil && !errors.Is(err, inbox.ErrDisabled) {
+			err = fmt.Errorf("%w: %w", ErrSignedOut, err)
+		}
 		if err != nil {
-			s.fail(w, r, fmt.Errorf("%w: %w", ErrSignedOut, err))
+			s.fail(w, r, err)
 			return
 		}
 		if !session.may(route.scope) {
@@ -105,6 +124,7 @@ func (s *Server) serve(route route) http.Handler {
 			s.fail(w, r, err)
 			return
 		}
+		r = r.WithContext(inbox.WithSource(r.Context(), source(r, session)))
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		if err := route.handle(s, w, &asker{Request: r, Session: session, principal: session.Principal}); err != nil {
 			s.fail(w, r, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/web"
+	"github.com/parley-mcp/parley/webhook"
 
 	"github.com/parley-mcp/parley/serve/client"
 )
@@ -31,6 +32,8 @@ type Options struct {
 	// SignIn answers GET /sign-in, /sign-in/callback and POST /sign-out for pages, as
 	// package serve/oidc does; a person without a session is sent there. Beside Identify.
 	SignIn http.Handler
+	// Webhooks are what operators look at under /v1/ops/webhooks. Nil: there are none.
+	Webhooks *webhook.Sender
 	// APIKeys let back ends of products mint tokens for their pages, beside Local or
 	// Identify; Keys seal the tokens, and are the same on all machines.
 	APIKeys []*APIKey
@@ -54,6 +57,7 @@ type Server struct {
 	local    *Local
 	identify func(*http.Request) (*Session, error)
 	signing  http.Handler // nil: pages do not sign in here
+	webhooks *webhook.Sender
 	embed    *embedder
 	origins  []string // of pages elsewhere that may use the API with a token
 	hosts    []string
@@ -71,7 +75,7 @@ func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
 	if opts == nil || (opts.Local == nil) == (opts.Identify == nil) {
 		panic("serve: exactly one of Options.Local and Options.Identify must be set")
 	}
-	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, signing: opts.SignIn, log: opts.Log, version: opts.Version, bodyTime: bodyTime, reading: make(chan struct{}, readers)}
+	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, signing: opts.SignIn, webhooks: opts.Webhooks, log: opts.Log, version: opts.Version, bodyTime: bodyTime, reading: make(chan struct{}, readers)}
 	s.streams.most = opts.Streams
 	if s.streams.most <= 0 {
 		s.streams.most = defaultStreams

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -46,6 +47,9 @@ const signedInPage = "signed-in page"
 
 // may reports whether the session has the scope.
 func (s *Session) may(scope Scope) bool {
+	if scope == scopeOperator {
+		return s.Operator && s.Conversation == ""
+	}
 	return scope == "" || s.Scopes == nil || slices.Contains(s.Scopes, scope)
 }
 
@@ -115,6 +119,18 @@ func (s *Server) inSight(ctx context.Context, of subject, session *Session, id s
 	return nil
 }
 
+// enabled refuses a person whose access was taken away.
+func enabled(ctx context.Context, in *inbox.Inbox, p inbox.Principal) error {
+	disabled, err := in.Disabled(ctx, p)
+	if err != nil {
+		return fmt.Errorf("looking for a disabled person: %w", err)
+	}
+	if disabled {
+		return inbox.ErrDisabled
+	}
+	return nil
+}
+
 // identifyAs asks the ways to sign in, one after the other.
 func (s *Server) identifyAs(r *http.Request) (*Session, error) {
 	if s.embed != nil && isEmbedToken(bearer(r)) {
@@ -129,5 +145,8 @@ func (s *Server) identifyAs(r *http.Request) (*Session, error) {
 	if err == nil && session == nil {
 		err = ErrSignedOut
 	}
-	return session, err
+	if err != nil {
+		return nil, err
+	}
+	return session, enabled(r.Context(), s.inbox, session.Principal)
 }

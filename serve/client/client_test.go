@@ -109,8 +109,11 @@ func newSite(t *testing.T) *site {
 
 func template(path string) string {
 	parts := strings.Split(path, "/")
-	if len(parts) > 3 && parts[2] != "sign-in" && parts[2] != "embed-tokens" {
+	if len(parts) > 3 && parts[2] != "sign-in" && parts[2] != "embed-tokens" && parts[2] != "refusals" && parts[2] != "ops" {
 		parts[3] = "{id}"
+	}
+	if len(parts) > 4 && parts[2] == "ops" && parts[3] == "webhooks" {
+		parts[4] = "{id}"
 	}
 	return strings.Join(parts, "/")
 }
@@ -198,7 +201,7 @@ func TestEveryRoute(t *testing.T) {
 	if _, err := c.Resolve(ctx, call.ID, inbox.GiveUp); client.Code(err) != "wrong_state" {
 		t.Errorf("resolving what is certain: %v", err)
 	}
-	must[*client.Call](t)(c.Call(ctx, again.ID))
+	again = settle(t, c, must[*client.Call](t)(c.Call(ctx, again.ID)))
 
 	asked := must[*inbox.Call](t)(s.inbox.Compose(ctx, serve.LocalPrincipal, inbox.NewCall{
 		Conversation: "v_1", Server: "desk", Method: "tools/call", Name: "fail", Ask: &inbox.Ask{Fingerprint: "f", Offer: []inbox.Scope{inbox.Always}},
@@ -233,6 +236,41 @@ func TestEveryRoute(t *testing.T) {
 			t.Error(err)
 		}
 		break
+	}
+
+	q = must[*client.Question](t)(c.Question(ctx, again.Questions[0]))
+	if err := c.Shown(ctx, q.ID, client.Evidence{Evidence: "drawn"}); err != nil {
+		t.Error(err)
+	}
+	if err := c.ShownApproval(ctx, approvals[0].ID, client.Evidence{Evidence: "drawn"}); err != nil && client.Code(err) != "approval_closed" {
+		t.Error(err)
+	}
+	if list := must[[]client.Refusal](t)(c.Refusals(ctx)); len(list) != 0 {
+		t.Errorf("%+v", list)
+	}
+	if err := c.ClearRefusals(ctx, ""); err != nil {
+		t.Error(err)
+	}
+	if n := must[int](t)(c.StopServer(ctx, "desk")); n == 0 {
+		t.Error("nothing was stopped")
+	}
+	if list := must[[]*inbox.AuditEntry](t)(c.Audit(ctx, again.ID, 0)); len(list) == 0 || list[0].Call != again.ID {
+		t.Errorf("%+v", list)
+	}
+	if list := must[[]*inbox.AuditEntry](t)(c.AuditAll(ctx, 0)); len(list) < 10 {
+		t.Errorf("%d entries", len(list))
+	}
+	bob := client.Principal{Issuer: "https://acme.example", Subject: "bob"}
+	for _, do := range []func(context.Context, client.Principal) error{c.Disable, c.Enable, c.Erase} {
+		if err := do(ctx, bob); err != nil {
+			t.Error(err)
+		}
+	}
+	if list, err := c.Webhooks(ctx); err != nil || len(list) != 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if _, err := c.Redeliver(ctx, "none"); client.Code(err) != "not_found" {
+		t.Error(err)
 	}
 
 	var document struct {

@@ -1,0 +1,121 @@
+package serve
+
+import (
+	"net"
+	"net/http"
+	"strconv"
+
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/serve/client"
+)
+
+// source is where the request comes from, for the audit log.
+func source(r *http.Request, session *Session) inbox.Source {
+	remote, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		remote = r.RemoteAddr
+	}
+	return inbox.Source{Assurance: session.assurance(), Remote: remote, UserAgent: r.UserAgent()}
+}
+
+// audit lists what happened to the person's rows, newest first.
+func (s *Server) audit(w http.ResponseWriter, r *asker) error {
+	query := r.URL.Query()
+	before, err := optional(query.Get("before"))
+	if err != nil {
+		return &badRequest{why: "before must be the id of an entry"}
+	}
+	list, err := s.inbox.Audit(r.Context(), r.principal, inbox.AuditFilter{
+		Call: inbox.CallID(query.Get("call")), Before: before, Limit: mostRows,
+	})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, client.AuditList{Entries: list})
+}
+
+// optional reads a number that may be left out.
+func optional(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err == nil && n < 0 {
+		err = strconv.ErrRange
+	}
+	return n, err
+}
+
+// shown records that a surface has shown the question to the person, with the
+// surface's own evidence. The page sends it when the card is in sight.
+func (s *Server) shown(w http.ResponseWriter, r *asker) error {
+	var in client.Evidence
+	if err := readJSON(r.Request, &in); err != nil {
+		return err
+	}
+	via, err := readVia(in.Via)
+	if err != nil {
+		return err
+	}
+	src := source(r.Request, r.Session)
+	src.Via = via
+	if err := s.inbox.Shown(inbox.WithSource(r.Context(), src), r.principal, questionID(r), in.Evidence); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// shownApproval is shown for an approval.
+func (s *Server) shownApproval(w http.ResponseWriter, r *asker) error {
+	var in client.Evidence
+	if err := readJSON(r.Request, &in); err != nil {
+		return err
+	}
+	via, err := readVia(in.Via)
+	if err != nil {
+		return err
+	}
+	src := source(r.Request, r.Session)
+	src.Via = via
+	if err := s.inbox.ShownApproval(inbox.WithSource(r.Context(), src), r.approver(), approvalID(r), in.Evidence); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// refusals lists the servers whose questions were not shown, because they were too many.
+func (s *Server) refusals(w http.ResponseWriter, r *asker) error {
+	list, err := s.inbox.Refusals(r.Context(), r.principal)
+	if err != nil {
+		return err
+	}
+	rows := []client.Refusal{}
+	for _, one := range list {
+		rows = append(rows, client.Refusal{Server: one.Server, Count: one.Count, Since: one.Since.UTC(), Last: one.Last.UTC()})
+	}
+	return writeJSON(w, http.StatusOK, client.RefusalList{Refusals: rows})
+}
+
+// clearRefusals forgets what the person has seen.
+func (s *Server) clearRefusals(w http.ResponseWriter, r *asker) error {
+	var in client.ServerName
+	if err := readJSON(r.Request, &in); err != nil {
+		return err
+	}
+	if err := s.inbox.ClearRefusals(r.Context(), r.principal, in.Server); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// stopServer stops all of the person's calls of a server.
+func (s *Server) stopServer(w http.ResponseWriter, r *asker) error {
+	n, err := s.inbox.StopServer(r.Context(), r.principal, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, client.Stopped{Stopped: n})
+}
