@@ -13,22 +13,34 @@ import (
 
 const columns = `kind, id, provider, name, status, version, key, due, created, updated, detail, content`
 
-// rowsQuery writes the query for the fields that are set, so that each of the
-// few statements has the index that fits it.
+// conditions are those of the fields that a query may set.
+var conditions = [...]string{` AND id = ?`, ` AND provider = ?`, ` AND name = ?`, ` AND id > ?`}
+
+// rowsQueries has a query for each set of conditions, so that each has the index
+// that fits it and none is put together at each read.
+var rowsQueries = func() (all [1 << len(conditions)]string) {
+	for set := range all {
+		query := `SELECT ` + columns + ` FROM vault_rows WHERE principal = ? AND kind = ?`
+		for i, condition := range conditions {
+			if set&(1<<i) != 0 {
+				query += condition
+			}
+		}
+		all[set] = query + ` ORDER BY id LIMIT ?`
+	}
+	return all
+}()
+
 func rowsQuery(principal string, q vault.Query) (query string, args []any) {
-	query = `SELECT ` + columns + ` FROM vault_rows WHERE principal = ? AND kind = ?`
 	args = append(make([]any, 0, 7), principal, string(q.Kind))
-	add := func(condition, value string) {
+	set := 0
+	for i, value := range [len(conditions)]string{q.ID, q.Provider, q.Name, q.After} {
 		if value != "" {
-			query += condition
+			set |= 1 << i
 			args = append(args, value)
 		}
 	}
-	add(` AND id = ?`, q.ID)
-	add(` AND provider = ?`, q.Provider)
-	add(` AND name = ?`, q.Name)
-	add(` AND id > ?`, q.After)
-	return query + ` ORDER BY id LIMIT ?`, append(args, max(q.Limit, 0))
+	return rowsQueries[set], append(args, max(q.Limit, 0))
 }
 
 // Rows implements [vault.Store].
