@@ -22,6 +22,7 @@ var withoutExample = map[string]string{
 	"examples":                "holds no code: its folders are the examples",
 	"examples/desk":           "is an example",
 	"examples/embed":          "is an example",
+	"examples/saas":           "is an example",
 	"elicit/replaytest":       inDoc,
 	"inbox/inboxtest":         inDoc,
 	"vault/vaulttest":         inDoc,

@@ -103,21 +103,37 @@ func AssetPath(name string) string {
 	return assetsPath + a.name
 }
 
-// Assets serves everything below /assets/. Assets are public.
+// embedded is for pages of products in any language, which know no digest: the same
+// file under its plain name, asked for anew each time.
+const embedded = "elements.js"
+
+// Assets serves everything below /assets/, and elements.js also under its plain name.
+// Assets are public.
 func Assets() http.Handler {
 	byName := make(map[string]*asset, len(assets))
 	for _, a := range assets {
 		byName[a.name] = a
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a, ok := byName[strings.TrimPrefix(r.URL.Path, assetsPath)]
-		if !ok {
+		name := strings.TrimPrefix(r.URL.Path, assetsPath)
+		a, ok := byName[name]
+		h := w.Header()
+		switch {
+		case ok:
+			h.Set("Cache-Control", "public, max-age=31536000, immutable")
+		case name == embedded && assets[embedded] != nil:
+			a = assets[embedded]
+			h.Set("Cache-Control", "no-cache")
+			h.Set("ETag", `"`+a.name+`"`)
+			if r.Header.Get("If-None-Match") == `"`+a.name+`"` {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+		default:
 			http.NotFound(w, r)
 			return
 		}
-		h := w.Header()
 		h.Set("Content-Type", a.mime)
-		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		h.Set("Content-Length", fmt.Sprint(len(a.bytes)))
 		if r.Method != http.MethodHead {
 			_, _ = w.Write(a.bytes) // a browser that is gone needs no word

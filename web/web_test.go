@@ -43,6 +43,22 @@ func TestAssets(t *testing.T) {
 	}
 }
 
+// Pages of products load the elements by a name that does not change.
+func TestElementsByPlainName(t *testing.T) {
+	t.Parallel()
+	plain, hashed := fetch(t, "/assets/elements.js"), fetch(t, AssetPath("elements.js"))
+	if plain.Code != http.StatusOK || plain.Body.String() != hashed.Body.String() || plain.Header().Get("Cache-Control") != "no-cache" {
+		t.Errorf("%d, %d bytes, %v", plain.Code, plain.Body.Len(), plain.Header())
+	}
+	r := httptest.NewRequest(http.MethodGet, "/assets/elements.js", nil)
+	r.Header.Set("If-None-Match", plain.Header().Get("ETag"))
+	w := httptest.NewRecorder()
+	Assets().ServeHTTP(w, r)
+	if w.Code != http.StatusNotModified || w.Body.Len() != 0 {
+		t.Errorf("known already: %d, %d bytes", w.Code, w.Body.Len())
+	}
+}
+
 func TestAssetsUnknown(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"/assets/", "/assets/page.js", "/assets/page.0000000000000000.js", "/assets/../web.go", "/assets/static/page.css"} {
