@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/parley-mcp/parley/serve"
+	"github.com/parley-mcp/parley/serve/client"
 )
 
 var addressCommand = command{
@@ -71,26 +69,14 @@ func freshAddress(ctx context.Context, dir string) (address string, life time.Du
 	url := strings.TrimSpace(string(base))
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/sign-in/addresses", http.NoBody)
-	if err != nil {
-		return "", 0, connectError(hint, "the address in %s is damaged", filepath.Join(dir, runningFile))
+	fresh, err := client.New(url, client.Bearer(strings.TrimSpace(string(token)))).FreshAddress(ctx)
+	switch {
+	case client.Code(err) == "not_found":
+		return "", 0, usageError("open its public address and sign in there", "the host on %s has another way to sign in", dir)
+	case err != nil:
+		return "", 0, connectError(hint, "the host at %s does not answer as the one on %s: %w", url, dir, err)
+	case fresh.Token == "" || fresh.ExpiresIn <= 0:
+		return "", 0, connectError(hint, "%s is not a host on %s", url, dir)
 	}
-	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", 0, connectError(hint, "the host at %s does not answer: %w", url, err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	if err != nil {
-		return "", 0, connectError(hint, "the host at %s broke off: %w", url, err)
-	}
-	var out struct {
-		Token     string `json:"token"`
-		ExpiresIn int    `json:"expires_in"` // seconds
-	}
-	if resp.StatusCode != http.StatusCreated || json.Unmarshal(body, &out) != nil || out.Token == "" || out.ExpiresIn <= 0 {
-		return "", 0, connectError(hint, "%s is not a host on %s (it answered %s)", url, dir, resp.Status)
-	}
-	return serve.Address(url, out.Token), time.Duration(out.ExpiresIn) * time.Second, nil
+	return serve.Address(url, fresh.Token), time.Duration(fresh.ExpiresIn) * time.Second, nil
 }
