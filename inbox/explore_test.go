@@ -54,10 +54,10 @@ func scenes(deep bool) []scene {
 			// owner dies; and a second machine that takes over. Both at once are
 			// millions of states, and a connection has one owner.
 			{name: "held", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}, {b}}, alone: true, rounds: 2},
-			{name: "approval", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, rounds: 1, blocks: true},
-			{name: "held approval", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, policy: true, alone: true, rounds: 2},
-			{name: "disabled", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, leaves: true, blocks: true, rounds: 1, agains: 1, resend: 1, deaths: 1},
-			{name: "held, disabled", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, leaves: true, rounds: 1},
+			{name: "approval", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, rounds: 1},
+			{name: "held approval", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, policy: true, alone: true, rounds: 1},
+			{name: "disabled", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, leaves: true, alone: true, blocks: true, rounds: 1},
+			{name: "held, disabled", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, leaves: true, alone: true, rounds: 1},
 			{name: "forbidden", begins: inbox.Denied},
 			{name: "held, taken over", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, rounds: 1, deaths: 1},
 		}
