@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -53,9 +54,7 @@ func (v *Vault) holdBack(tx Tx, p Principal, n NewGrant, old Account, f fields) 
 		return nil, err
 	}
 	waiting := fields{fieldHeld: text}
-	for name, value := range f {
-		waiting[name] = value
-	}
+	maps.Copy(waiting, f)
 	decision, err := v.addFlow(tx, p, decisionName, n.Provider, decisionTime, waiting)
 	if err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func TestKMSAway(t *testing.T) {
 		if n := service.requests.Load() - asked; n != 0 {
 			t.Errorf("reading asked the service %d times", n)
 		}
-		time.Sleep(10 * time.Hour)
+		time.Sleep(10 * time.Hour) //nolint:forbidigo // synctest
 		if err := token(); err != nil {
 			t.Errorf("while the service is well: %v", err)
 		}
@@ -100,11 +100,11 @@ func TestKMSAway(t *testing.T) {
 		}
 
 		service.away.Store(true)
-		time.Sleep(40 * time.Minute)
+		time.Sleep(40 * time.Minute) //nolint:forbidigo // synctest
 		if err := token(); err != nil {
 			t.Errorf("within an hour: %v", err)
 		}
-		time.Sleep(40 * time.Minute)
+		time.Sleep(40 * time.Minute) //nolint:forbidigo // synctest
 		written := store.writes.Load()
 		grant.Label = "another"
 		errs := map[string]error{"Token": token()}
@@ -127,7 +127,7 @@ func TestKMSAway(t *testing.T) {
 		}
 
 		service.away.Store(false)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) //nolint:forbidigo // synctest
 		if err := token(); err != nil {
 			t.Errorf("when the service is back: %v", err)
 		}

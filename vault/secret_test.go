@@ -67,13 +67,14 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	}
 	for name, value := range values {
 		var sink bytes.Buffer
-		for _, verb := range strings.Split("v +v #v s q x X d t o b e g p U c T 10s -20.3v # x", " ") {
+		for verb := range strings.SplitSeq("v +v #v s q x X d t o b e g p U c T 10s -20.3v # x", " ") {
 			fmt.Fprintf(&sink, "%"+verb+" ", value)
 		}
 		fmt.Fprint(&sink, value)
 		fmt.Fprintln(&sink, value)
 		for _, log := range []*slog.Logger{slog.New(slog.NewTextHandler(&sink, nil)), slog.New(slog.NewJSONHandler(&sink, nil))} {
-			log.Info("x", "value", value, slog.Any("any", value), slog.Group("g", "value", value))
+			log.Info("x", "value", value)
+			log.Info("x", slog.Any("any", value), slog.Group("g", "value", value))
 			log.With("value", value).Info(fmt.Sprint(value))
 		}
 		if text, err := json.Marshal(value); err == nil {
@@ -120,8 +121,8 @@ func walk(sink *bytes.Buffer, v reflect.Value, depth int) {
 			walk(sink, v.Elem(), depth+1)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			walk(sink, v.Field(i), depth+1)
+		for _, field := range v.Fields() {
+			walk(sink, field, depth+1)
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {

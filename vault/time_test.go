@@ -54,7 +54,7 @@ func TestLifeCountsFromTheRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := grantAt(t, v, time.Minute)
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * time.Minute) //nolint:forbidigo // synctest
 		began := time.Now()
 		token, err := v.Token(t.Context(), p, "p", "", "test")
 		if err != nil {
@@ -78,7 +78,7 @@ func TestEndpointThatHangs(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := grantAt(t, v, time.Minute)
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * time.Minute) //nolint:forbidigo // synctest
 		began := time.Now()
 		if _, err := v.Token(t.Context(), p, "p", "", "test"); !errors.Is(err, vault.ErrUnavailable) {
 			t.Errorf("Token: %v", err)
@@ -87,7 +87,7 @@ func TestEndpointThatHangs(t *testing.T) {
 			t.Errorf("it took %v, want the time-out of a request", took)
 		}
 		// A caller with less time waits less.
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) //nolint:forbidigo // synctest
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := v.Token(ctx, p, "p", "", "test"); !errors.Is(err, context.DeadlineExceeded) {
@@ -111,7 +111,7 @@ type pausing struct {
 func (p *pausing) Update(ctx context.Context, principal string, f func(vault.Tx) error) error {
 	err := p.Store.Update(ctx, principal, f)
 	if p.after--; p.after == 0 {
-		time.Sleep(30 * time.Second)
+		time.Sleep(30 * time.Second) //nolint:forbidigo // synctest
 	}
 	return err
 }
@@ -128,12 +128,12 @@ func TestSuspendedBeforeSending(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := grantAt(t, v, time.Minute)
-		time.Sleep(2 * time.Minute)
-		store.after = 2 // the lease, and the intent
+		time.Sleep(2 * time.Minute) //nolint:forbidigo // synctest
+		store.after = 2             // the lease, and the intent
 		if _, err := v.Token(t.Context(), p, "p", "", "test"); !errors.Is(err, vault.ErrUnavailable) || server.n != 0 {
 			t.Errorf("Token: %v, with %d requests", err, server.n)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) //nolint:forbidigo // synctest
 		if token, err := v.Token(t.Context(), p, "p", "", "test"); err != nil || token.Reveal() != "access-1" {
 			t.Errorf("Token = %q, %v", token.Reveal(), err)
 		}
@@ -149,13 +149,13 @@ func TestPatience(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := grantAt(t, v, time.Hour)
-		time.Sleep(59*time.Minute + 10*time.Second)
+		time.Sleep(59*time.Minute + 10*time.Second) //nolint:forbidigo // synctest
 		began := time.Now()
 		token, err := v.Token(t.Context(), p, "p", "", "test")
 		if err != nil || token.Reveal() != "access-0" || time.Since(began) != 2*time.Second {
 			t.Errorf("Token = %q, %v, after %v", token.Reveal(), err, time.Since(began))
 		}
-		time.Sleep(15 * time.Second)
+		time.Sleep(15 * time.Second) //nolint:forbidigo // synctest
 		if token, err := v.Token(t.Context(), p, "p", "", "test"); err != nil || token.Reveal() != "access-1" {
 			t.Errorf("Token = %q, %v", token.Reveal(), err)
 		}

@@ -252,7 +252,7 @@ func TestKMSTrouble(t *testing.T) {
 			if err := ring.Reload(); err != nil {
 				t.Errorf("%s: the service was asked again at once: %v", name, err)
 			}
-			time.Sleep(15 * time.Second) // a quarter of MaxAge
+			time.Sleep(15 * time.Second) //nolint:forbidigo // synctest
 			began := time.Now()
 			for range 3 {
 				err := ring.Reload()
@@ -266,7 +266,7 @@ func TestKMSTrouble(t *testing.T) {
 			if _, err := ring.Open("p", nil, sealed); err != nil {
 				t.Errorf("%s: within MaxAge: %v", name, err)
 			}
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) //nolint:forbidigo // synctest
 			if _, err := ring.Open("p", nil, sealed); !errors.Is(err, seal.ErrKeysGone) {
 				t.Errorf("%s: after MaxAge Open gave %v, want ErrKeysGone", name, err)
 			}

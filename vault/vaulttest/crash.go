@@ -79,14 +79,17 @@ func (e *crashingEndpoint) Refresh(ctx context.Context, r vault.RefreshRequest) 
 	return tokens, err
 }
 
+// policy is how a provider treats refresh tokens.
+type policy struct {
+	rotates, forgives bool
+	renewal           vault.Renewal
+}
+
 // testCrash ends a machine at every step of a renewal, before and after it, and
 // lets another one go on.
 func testCrash(t *testing.T, store Store) {
 	t.Parallel()
-	policies := map[string]struct {
-		rotates, forgives bool
-		renewal           vault.Renewal
-	}{
+	policies := map[string]policy{
 		"rotates":         {true, false, vault.Renewal{}},
 		"grace":           {true, true, vault.Renewal{Grace: vault.GraceUntilUse}},
 		"grace, an hour":  {true, true, vault.Renewal{Grace: time.Hour}},
@@ -95,102 +98,96 @@ func testCrash(t *testing.T, store Store) {
 	for name, policy := range policies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			steps := countSteps(t, store)
+			if steps < 6 {
+				t.Errorf("a renewal has %d steps: the test does not see them all", steps)
+			}
 			lost := 0
-			steps := 0
-			for at := 1; at == 1 || at <= steps; at++ {
+			for at := range steps {
 				for _, after := range []bool{false, true} {
-					point := fmt.Sprintf("step %d, after it: %v", at, after)
-					t.Run(point, func(t *testing.T) { // which closes what it opened
-						d := newDesk(t, store)
-						d.provider.Rotates, d.provider.Forgives = policy.rotates, policy.forgives
-						first := d.machine(nil)
-						if err := first.SetClient(t.Context(), "", vault.Client{Issuer: "https://as.example", ID: "id"}); err != nil {
-							t.Fatal(err)
-						}
-						d.save(first, func(n *vault.NewGrant) {
-							n.Terms.Renewal = policy.renewal
-							n.Terms.Client.Issuer = "https://as.example"
-						})
-						d.clock.Advance(expired)
-
-						w := &world{at: at, after: after}
-						dying := d.machineOn(&crashingStore{d.open(), w}, func(o *vault.Options) {
-							o.Endpoint = &crashingEndpoint{d.provider, w}
-							o.CommitFor = time.Millisecond
-						})
-						_, err := dying.Token(t.Context(), adaLovelace, server, "", "test")
-						if err == nil && !w.ended {
-							t.Fatalf("%s: nothing crashed", point)
-						}
-						if err := dying.Close(); err != nil {
-							t.Fatal(err)
-						}
-						if steps == 0 || at == 1 { // how many there are, from a run that does not end
-							steps = countSteps(t, store)
-						}
-						sent := d.provider.Requests()
-						stored := read(t, d.open(), adaLovelace.Key(), vault.Query{Kind: vault.KindGrant})[0]
-
-						d.clock.Advance(time.Minute) // the lease of the dead
-						var last error
-						var token vault.Token
-						survivors := []*vault.Vault{d.machine(nil), d.machine(nil)}
-						for i := range 10 {
-							token, last = survivors[i%2].Token(t.Context(), adaLovelace, server, "", "test")
-							if last == nil || errors.Is(last, vault.ErrReconnect) {
-								break
-							}
-							d.clock.Advance(time.Minute)
-						}
-						n := d.provider.Requests()
-						if n > 2 {
-							t.Errorf("%s: %d requests", point, n)
-						}
-						switch {
-						case last == nil:
-							if !d.provider.Takes(token.Reveal()) {
-								t.Errorf("%s: the provider does not take %q", point, token.Reveal())
-							}
-							// The refresh token that is stored is the provider's.
-							d.clock.Advance(expired)
-							if _, err := survivors[0].Token(t.Context(), adaLovelace, server, "", "test"); err != nil {
-								t.Errorf("%s: the next renewal: %v", point, err)
-							}
-						case policy.forgives || !policy.rotates:
-							t.Errorf("%s: the grant is lost, though the provider forgives: %v", point, last)
-						default:
+					t.Run(fmt.Sprintf("step %d, after it: %v", at+1, after), func(t *testing.T) { // which closes what it opened
+						if !survives(t, store, policy, &world{at: at + 1, after: after}) {
 							lost++
-							if e, ok := errors.AsType[*vault.ReconnectError](last); !ok || e.Reason != vault.ReasonLostReply {
-								t.Errorf("%s: %v", point, last)
-							}
-							if n != sent {
-								t.Errorf("%s: the old refresh token was used again", point)
-							}
-							if sent == 0 && stored.Version < 3 { // consent, lease, and no intent
-								t.Errorf("%s: the grant was given up, and its refresh token was never used", point)
-							}
-							for range 20 {
-								_, err := survivors[0].Token(t.Context(), adaLovelace, server, "", "test")
-								if !errors.Is(err, vault.ErrReconnect) {
-									t.Errorf("%s: then %v", point, err)
-								}
-								d.clock.Advance(time.Hour)
-							}
-							if again := d.provider.Requests(); again != n {
-								t.Errorf("%s: %d requests more", point, again-n)
-							}
 						}
 					})
 				}
-			}
-			if steps < 6 {
-				t.Errorf("a renewal has %d steps: the test does not see them all", steps)
 			}
 			if policy.rotates && !policy.forgives && (lost == 0 || lost > 4) {
 				t.Errorf("%d crashes lost the grant: want those between the intent and the end, and no other", lost)
 			}
 		})
 	}
+}
+
+// survives lets a machine renew in the world that ends, and others go on. It
+// reports whether the grant can still be used.
+func survives(t *testing.T, store Store, policy policy, w *world) bool {
+	t.Helper()
+	d := newDesk(t, store)
+	d.provider.Rotates, d.provider.Forgives = policy.rotates, policy.forgives
+	first := d.machine(nil)
+	must(t, first.SetClient(t.Context(), "", vault.Client{Issuer: "https://as.example", ID: "id"}))
+	d.save(first, func(n *vault.NewGrant) {
+		n.Terms.Renewal = policy.renewal
+		n.Terms.Client.Issuer = "https://as.example"
+	})
+	d.clock.Advance(expired)
+
+	dying := d.machineOn(&crashingStore{d.open(), w}, func(o *vault.Options) {
+		o.Endpoint = &crashingEndpoint{d.provider, w}
+		o.CommitFor = time.Millisecond
+	})
+	_, err := dying.Token(t.Context(), adaLovelace, server, "", "test")
+	if err == nil && !w.ended {
+		t.Fatal("nothing crashed")
+	}
+	must(t, dying.Close())
+	sent := d.provider.Requests()
+	stored := read(t, d.open(), adaLovelace.Key(), vault.Query{Kind: vault.KindGrant})[0]
+
+	d.clock.Advance(time.Minute) // the lease of the dead
+	var token vault.Token
+	survivors := []*vault.Vault{d.machine(nil), d.machine(nil)}
+	for i := range 10 {
+		token, err = survivors[i%2].Token(t.Context(), adaLovelace, server, "", "test")
+		if err == nil || errors.Is(err, vault.ErrReconnect) {
+			break
+		}
+		d.clock.Advance(time.Minute)
+	}
+	if n := d.provider.Requests(); n > 2 {
+		t.Errorf("%d requests", n)
+	}
+	if err == nil {
+		if !d.provider.Takes(token.Reveal()) {
+			t.Errorf("the provider does not take %q", token.Reveal())
+		}
+		// The refresh token that is stored is the provider's.
+		d.clock.Advance(expired)
+		if _, err := survivors[0].Token(t.Context(), adaLovelace, server, "", "test"); err != nil {
+			t.Errorf("the next renewal: %v", err)
+		}
+		return true
+	}
+	if policy.forgives || !policy.rotates {
+		t.Errorf("the grant is lost, though the provider forgives: %v", err)
+	}
+	if e, ok := errors.AsType[*vault.ReconnectError](err); !ok || e.Reason != vault.ReasonLostReply {
+		t.Error(err)
+	}
+	if sent == 0 && stored.Version < 3 { // consent, lease, and no intent
+		t.Error("the grant was given up, and its refresh token was never used")
+	}
+	for range 20 { // and nobody asks any more
+		if _, err := survivors[0].Token(t.Context(), adaLovelace, server, "", "test"); !errors.Is(err, vault.ErrReconnect) {
+			t.Errorf("then %v", err)
+		}
+		d.clock.Advance(time.Hour)
+	}
+	if n := d.provider.Requests(); n != sent {
+		t.Errorf("the old refresh token was used again: %d requests more", n-sent)
+	}
+	return false
 }
 
 // countSteps counts the steps of a renewal in which nothing crashes.

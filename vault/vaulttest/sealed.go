@@ -169,11 +169,10 @@ type seenTx struct {
 }
 
 func (t seenTx) Put(row *vault.Row) error {
-	text, err := json.Marshal(row)
 	t.seen.mu.Lock()
-	t.seen.all = append(append(append(t.seen.all, text...), row.Detail...), row.Content...)
+	t.seen.all = append(append(fmt.Appendf(t.seen.all, "%+v", *row), row.Detail...), row.Content...)
 	t.seen.mu.Unlock()
-	return errors.Join(err, t.Tx.Put(row))
+	return t.Tx.Put(row)
 }
 
 // Find looks for a secret in what came out of somewhere: as it is, or in
@@ -185,7 +184,7 @@ func Find(sink []byte, secret string) string {
 		"in a URL":          url.QueryEscape(secret),
 		"in a URL's path":   url.PathEscape(secret),
 		"in hexadecimal":    hex.EncodeToString([]byte(secret)),
-		"as JSON":           strings.Trim(string(mustJSON(secret)), `"`),
+		"as JSON":           strings.Trim(inJSON(secret), `"`),
 		"quoted":            strings.Trim(fmt.Sprintf("%q", secret), `"`),
 		"as numbers":        strings.Trim(fmt.Sprint([]byte(secret)), "[]"),
 		"as numbers in hex": strings.Trim(fmt.Sprintf("%#v", []byte(secret)), "[]byte{}"),
@@ -207,7 +206,7 @@ func Find(sink []byte, secret string) string {
 	return ""
 }
 
-func mustJSON(v any) []byte {
-	text, _ := json.Marshal(v) // of a text
-	return text
+func inJSON(text string) string {
+	written, _ := json.Marshal(text)
+	return string(written)
 }
