@@ -89,6 +89,9 @@ type AuditEntry struct {
 	Scope  Scope    `json:"scope,omitempty"`
 	Codes  []string `json:"codes,omitempty"`  // why an answer was refused
 	Digest string   `json:"digest,omitempty"` // of arguments, question, answer or result; see [AuditPurpose]
+
+	// Trace is that of the call, for Options.Observe only: it is not written.
+	Trace Trace `json:"-"`
 }
 
 // Source says where a request comes from. It is evidence, nothing is decided by it.
@@ -120,6 +123,9 @@ func (w *work) audit(e AuditEntry) error {
 	}
 	if w.in.options.Observe != nil {
 		e.At, e.Principal = w.now, w.principal
+		if c := w.calls[e.Call]; c != nil {
+			e.Trace = c.Trace
+		}
 		w.observed = append(w.observed, e)
 	}
 	return w.tx.AppendAudit(row)

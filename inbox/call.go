@@ -34,6 +34,40 @@ type Origin struct {
 	Surface string // chat, inbox, terminal, api
 }
 
+// Trace is the trace that a call belongs to, in the words of W3C Trace Context:
+// ids and flags, no content. It is stored with the call, so that a trace goes on
+// where another machine goes on with the call. Nothing is decided by it.
+type Trace struct {
+	Parent string // a traceparent; empty: none
+	State  string // a tracestate
+}
+
+const (
+	maxTraceParent = 64  // bytes; version 00 has 55
+	maxTraceState  = 512 // bytes: what has to be propagated (W3C Trace Context 3.3.1.5)
+)
+
+// tidy drops what is no trace: a broken one must not keep a call from being made.
+func (t Trace) tidy() Trace {
+	if t.Parent == "" || len(t.Parent) > maxTraceParent || !visible(t.Parent) {
+		return Trace{}
+	}
+	if len(t.State) > maxTraceState || !visible(t.State) {
+		t.State = ""
+	}
+	return t
+}
+
+// visible reports whether the text is of printable ASCII.
+func visible(text string) bool {
+	for _, b := range []byte(text) {
+		if b < ' ' || b > '~' {
+			return false
+		}
+	}
+	return true
+}
+
 // CallState is a state of a call. The package documentation has the diagram.
 type CallState string
 
@@ -104,6 +138,7 @@ type Call struct {
 	Conversation string
 	Actor        Actor
 	Origin       Origin
+	Trace        Trace
 
 	Server      string // its key in the servers file
 	Endpoint    string
@@ -160,6 +195,7 @@ type NewCall struct {
 	Conversation string
 	Actor        Actor // default Person
 	Origin       Origin
+	Trace        Trace  // that it begins or continues
 	Server       string // required
 	Endpoint     string
 	Fingerprint  string

@@ -141,7 +141,7 @@ func (w *work) composeUnder(n NewCall) (*callRecord, error) {
 func (w *work) newCall(n NewCall, replaces CallID) (*callRecord, error) {
 	c := &callRecord{Call: Call{
 		ID: CallID(randomID("c_")), Principal: w.principal, Conversation: n.Conversation,
-		Actor: n.Actor, Origin: n.Origin, Server: n.Server, Endpoint: n.Endpoint,
+		Actor: n.Actor, Origin: n.Origin, Trace: n.Trace.tidy(), Server: n.Server, Endpoint: n.Endpoint,
 		Fingerprint: n.Fingerprint, Era: n.Era, Method: n.Method, Name: n.Name,
 		Arguments: slices.Clone(n.Arguments), State: CallNew, Created: w.now,
 		Replaces: replaces, IdempotencyKey: randomID("i_"),

@@ -37,6 +37,8 @@ func (m micros) time() time.Time {
 type callDetail struct {
 	Actor        Actor      `json:"actor,omitempty"`
 	Surface      string     `json:"surface,omitempty"`
+	TraceParent  string     `json:"trace_parent,omitempty"`
+	TraceState   string     `json:"trace_state,omitempty"`
 	Era          Era        `json:"era,omitempty"`
 	Method       string     `json:"method,omitempty"`
 	Reason       string     `json:"reason,omitempty"`
@@ -183,6 +185,7 @@ func (w *work) record(row *CallRow, detail callDetail, content callContent) *cal
 		Call: Call{
 			ID: row.ID, Seq: row.Seq, Principal: w.principal, Conversation: row.Conversation,
 			Actor: detail.Actor, Origin: Origin{Client: content.Client, Surface: detail.Surface},
+			Trace:  Trace{Parent: detail.TraceParent, State: detail.TraceState},
 			Server: row.Server, Endpoint: content.Endpoint, Fingerprint: content.Fingerprint,
 			Era: detail.Era, Method: detail.Method, Name: content.Name, Arguments: content.Arguments,
 			State: row.State, Reason: detail.Reason, Detail: content.Detail, Held: detail.Held,
@@ -205,7 +208,7 @@ func (w *work) callRow(c *callRecord) (*CallRow, error) {
 		ended, removed = time.Time{}, toMicros(c.Ended)
 	}
 	detail, err := c.more.with(callDetail{
-		Actor: c.Actor, Surface: c.Origin.Surface, Era: c.Era, Method: c.Method, Reason: c.Reason,
+		Actor: c.Actor, Surface: c.Origin.Surface, TraceParent: c.Trace.Parent, TraceState: c.Trace.State, Era: c.Era, Method: c.Method, Reason: c.Reason,
 		Held: c.Held, Round: c.Round, Rounds: c.rounds, Agains: c.agains, Asks: c.asks, Blocks: c.blocks, BlockedAt: toMicros(c.blockedAt),
 		LeaseUntil: toMicros(c.LeaseUntil), Fence: c.Fence, Deaths: c.Deaths,
 		Sends: c.Sends, Resends: c.Resends, Delivered: c.Delivered, RoundSends: c.RoundSends,

@@ -205,7 +205,7 @@ func (in *Inbox) RunAgain(ctx context.Context, p Principal, id CallID) (*Call, e
 // what the server is now.
 func (w *work) runAgain(old *callRecord) (*callRecord, error) {
 	c, err := w.compose(NewCall{
-		Conversation: old.Conversation, Actor: old.Actor, Origin: old.Origin, Server: old.Server,
+		Conversation: old.Conversation, Actor: old.Actor, Origin: old.Origin, Trace: old.Trace, Server: old.Server,
 		Method: old.Method, Name: old.Name, Arguments: old.Arguments,
 	}, old.ID)
 	if err != nil {

@@ -52,6 +52,12 @@ type Store interface {
 	// their order by bytes.
 	Servers(ctx context.Context, states []CallState) ([]string, error)
 
+	// CountCalls counts the server's calls, of everybody, that are in the state,
+	// and CountQuestions the open questions of everybody. Either stops at most.
+	// They are for figures on a screen: a moment's work beside whatever has ended.
+	CountCalls(ctx context.Context, server string, state CallState, most int) (int, error)
+	CountQuestions(ctx context.Context, most int) (int, error)
+
 	// Assigned lists approvals that are assigned, of everybody, in the order of
 	// (created, id). In its answers Due is Created.
 	Assigned(ctx context.Context, q AssignedQuery) ([]Ref, error)

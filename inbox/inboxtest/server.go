@@ -9,6 +9,8 @@ import (
 
 var serverTests = map[string]func(*kit){
 	"servers of calls":          servers,
+	"counts of everybody":       tally,
+	"a trace":                   trace,
 	"stop all of a server":      stopServer,
 	"refused questions":         refusedQuestions,
 	"refusals of many servers":  manyRefusals,
@@ -52,6 +54,47 @@ func servers(k *kit) {
 	if got, err := k.in.Servers(k.ctx); len(got) != 5 || err != nil {
 		k.t.Errorf("Servers = %q, %v", got, err)
 	}
+}
+
+// tally counts beside rows of other people, servers and states.
+func tally(k *kit) {
+	if got, err := k.in.Tally(k.ctx, []string{"flights"}); err != nil || got.Questions != 0 || got.Calls["flights"][inbox.Waiting] != 0 {
+		k.t.Errorf("of nothing: %+v, %v", got, err)
+	}
+	k.compose()
+	_, _, questions := k.waiting(seat("a", "A?"), seat("b", "B?"))
+	k.waiting(seat("a", "A?"))
+	_, err := k.in.Answer(k.ctx, k.ann, questions[0].ID, inbox.Answer{Action: inbox.Decline})
+	k.must("Answer", err)
+	k.finished()
+	_, err = k.in.Compose(k.ctx, k.bob, inbox.NewCall{Server: "flights", Method: "m"})
+	k.must("Compose", err)
+	_, err = k.in.Compose(k.ctx, k.bob, inbox.NewCall{Server: "trains", Method: "m"})
+	k.must("Compose", err)
+
+	got, err := k.in.Tally(k.ctx, []string{"flights", "ships"})
+	k.must("Tally", err)
+	if got.Questions != 2 {
+		k.t.Errorf("%d questions are open, want 2", got.Questions)
+	}
+	for state, want := range map[inbox.CallState]int{inbox.Ready: 2, inbox.Waiting: 2, inbox.Sent: 0, inbox.Uncertain: 0} {
+		if n := got.Calls["flights"][state]; n != want {
+			k.t.Errorf("%d calls are %s, want %d", n, state, want)
+		}
+	}
+	if len(got.Calls) != 2 || got.Calls["ships"][inbox.Ready] != 0 {
+		k.t.Errorf("other servers: %v", got.Calls)
+	}
+	if n, err := k.store.CountCalls(k.ctx, "flights", inbox.Waiting, 1); n != 1 || err != nil {
+		k.t.Errorf("CountCalls up to 1 = %d, %v", n, err)
+	}
+	if n, err := k.store.CountQuestions(k.ctx, 1); n != 1 || err != nil {
+		k.t.Errorf("CountQuestions up to 1 = %d, %v", n, err)
+	}
+	if n, err := k.store.CountCalls(k.ctx, "fl\x00ights", inbox.Waiting, 1); n != 0 || err != nil {
+		k.t.Errorf("CountCalls of a server that cannot be = %d, %v", n, err)
+	}
+	k.must("Ping", k.in.Ping(k.ctx))
 }
 
 func stopServer(k *kit) {

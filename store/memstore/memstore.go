@@ -319,6 +319,38 @@ func (s *Store) Servers(ctx context.Context, states []inbox.CallState) ([]string
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
+// CountCalls implements [inbox.Store].
+func (s *Store) CountCalls(ctx context.Context, server string, state inbox.CallState, most int) (n int, err error) {
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.unlock()
+	for _, rows := range s.db.principals {
+		for _, c := range rows.calls {
+			if c.Server == server && c.State == state {
+				n++
+			}
+		}
+	}
+	return min(n, most), nil
+}
+
+// CountQuestions implements [inbox.Store].
+func (s *Store) CountQuestions(ctx context.Context, most int) (n int, err error) {
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.unlock()
+	for _, rows := range s.db.principals {
+		for _, q := range rows.questions {
+			if !q.State.Closed() {
+				n++
+			}
+		}
+	}
+	return min(n, most), nil
+}
+
 // Assigned implements [inbox.Store].
 func (s *Store) Assigned(ctx context.Context, q inbox.AssignedQuery) ([]inbox.Ref, error) {
 	if err := s.lock(ctx); err != nil {

@@ -177,6 +177,25 @@ func (s *Store) Find(ctx context.Context, server string, state inbox.CallState, 
 		server, string(state), string(after), limit)
 }
 
+// CountCalls implements [inbox.Store].
+func (s *Store) CountCalls(ctx context.Context, server string, state inbox.CallState, most int) (int, error) {
+	if !storable(server) || !storable(string(state)) {
+		return 0, s.check(ctx)
+	}
+	return s.count(ctx, `SELECT count(*) FROM (SELECT 1 FROM `+s.tables.calls+`
+		WHERE left(server, 64) = left($1, 64) AND server = $1 AND state = $2 LIMIT $3) AS counted`, server, string(state), most)
+}
+
+// CountQuestions implements [inbox.Store].
+func (s *Store) CountQuestions(ctx context.Context, most int) (int, error) {
+	return s.count(ctx, `SELECT count(*) FROM (SELECT 1 FROM `+s.tables.questions+` WHERE state IN ('open', 'opened') LIMIT $1) AS counted`, most)
+}
+
+func (s *Store) count(ctx context.Context, query string, args ...any) (n int, err error) {
+	err = s.read(ctx, func(conn *pgxpool.Conn) error { return conn.QueryRow(ctx, query, args...).Scan(&n) })
+	return n, err
+}
+
 // Servers implements [inbox.Store].
 func (s *Store) Servers(ctx context.Context, states []inbox.CallState) (servers []string, err error) {
 	f := &filter{}

@@ -92,6 +92,21 @@ func (s *Store) Servers(ctx context.Context, states []inbox.CallState) (servers 
 	return servers, err
 }
 
+// CountCalls implements [inbox.Store].
+func (s *Store) CountCalls(ctx context.Context, server string, state inbox.CallState, most int) (int, error) {
+	return s.count(ctx, `SELECT count(*) FROM (SELECT 1 FROM inbox_calls WHERE server = ? AND state = ? LIMIT ?)`, server, state, most)
+}
+
+// CountQuestions implements [inbox.Store].
+func (s *Store) CountQuestions(ctx context.Context, most int) (int, error) {
+	return s.count(ctx, `SELECT count(*) FROM (SELECT 1 FROM inbox_questions WHERE state IN ('open', 'opened') LIMIT ?)`, most)
+}
+
+func (s *Store) count(ctx context.Context, query string, args ...any) (n int, err error) {
+	err = s.read(ctx, func(t *tx) error { return t.row(query, args, &n) })
+	return n, err
+}
+
 func (s *Store) refs(ctx context.Context, query string, args ...any) (refs []inbox.Ref, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		refs = nil
