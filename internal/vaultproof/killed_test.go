@@ -69,7 +69,8 @@ func killed(t *testing.T, driver string, forgives bool, kills int) {
 		takes = append(takes, time.Since(<-replied))
 		p.end()
 	}
-	window := slices.Max(takes)
+	slices.Sort(takes) // the longest of them measure the machine's other work
+	window := 3 * takes[len(takes)/2] / 2
 
 	seed := rand.Uint64()
 	t.Logf("from the reply to the token: %v; seed %d", takes, seed)
