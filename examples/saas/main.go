@@ -12,6 +12,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"net"
@@ -24,7 +25,10 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, "./saas-data", "127.0.0.1:8430", func(s *site) {
+	addr := flag.String("addr", "127.0.0.1:8430", "`HOST:PORT` of the product")
+	data := flag.String("data", "./saas-data", "`DIRECTORY` of the questions")
+	flag.Parse()
+	if err := run(ctx, *data, *addr, func(s *site) {
 		fmt.Printf("Acme Desks is ready: %s\nSign in as ada or bob, with the password %q.\nStop: Ctrl-C\n", s.address, demoPassword)
 	}); err != nil {
 		log.Fatal(err)
