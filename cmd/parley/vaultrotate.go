@@ -97,7 +97,7 @@ type rotation struct {
 	v   *openedVault
 }
 
-func (r *rotation) say(format string, args ...any) { fmt.Fprintf(r.env.stdout, format+"\n", args...) }
+func (r *rotation) sayf(format string, args ...any) { fmt.Fprintf(r.env.stdout, format+"\n", args...) }
 
 // waiting ends a call that cannot go on by itself.
 func waiting(hint, format string, args ...any) error {
@@ -132,7 +132,7 @@ func (r *rotation) goOn(ctx context.Context, add bool) error {
 		if next, err = seal.AddKey(r.v.keys, nil); err != nil {
 			return err
 		}
-		r.say("Key %d was added to %s. It does not seal yet.", next, r.v.keys)
+		r.sayf("Key %d was added to %s. It does not seal yet.", next, r.v.keys)
 		if err := r.v.ring.Reload(); err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (r *rotation) goOn(ctx context.Context, add bool) error {
 		if err := r.v.ring.Reload(); err != nil {
 			return err
 		}
-		r.say("Key %d seals from now on.", next)
+		r.sayf("Key %d seals from now on.", next)
 	}
 	return r.reseal(ctx)
 }
@@ -156,7 +156,7 @@ func (r *rotation) goOn(ctx context.Context, add bool) error {
 // reseal is the last part: rows, and machines that seal with another key.
 func (r *rotation) reseal(ctx context.Context) error {
 	primary := r.v.ring.Primary()
-	done, err := r.v.Reseal(ctx, func(d vault.Resealed) { r.say("  %d", d.Done) })
+	done, err := r.v.Reseal(ctx, func(d vault.Resealed) { r.sayf("  %d", d.Done) })
 	if err != nil {
 		return fmt.Errorf("the vault: after %s: %w", countRows(done.Done), err)
 	}
@@ -168,7 +168,7 @@ func (r *rotation) reseal(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the vault: %w", err)
 	}
-	r.say("Sealed anew with key %d: %s. Rows left on other keys: %d.", primary, countRows(done.Done), r.rest(report))
+	r.sayf("Sealed anew with key %d: %s. Rows left on other keys: %d.", primary, countRows(done.Done), r.rest(report))
 	if r.v.shared {
 		if old := lagging(report.Machines, primary); len(old) > 0 {
 			return waiting("give "+r.v.keys+" to them; they read it again within 30 seconds; then call this again",
@@ -181,10 +181,10 @@ func (r *rotation) reseal(ctx context.Context) error {
 	if n := r.rest(report); n > 0 {
 		return waiting("call this again", "%s came up meanwhile", countRows(n))
 	}
-	r.say("Done. The vault needs no other key.")
+	r.sayf("Done. The vault needs no other key.")
 	for _, key := range opening(r.v.ring) {
 		if key != primary {
-			r.say("Key %d still opens what the inbox holds; `parley vault rotate --help` says when it can go.", key)
+			r.sayf("Key %d still opens what the inbox holds; `parley vault rotate --help` says when it can go.", key)
 		}
 	}
 	return nil
@@ -273,8 +273,8 @@ func (r *rotation) disable(ctx context.Context, key uint32, yes bool) error {
 		}
 	}
 	if !yes {
-		r.say("No row of the vault needs key %d. Calls in the inbox may, and this command cannot tell:", key)
-		r.say("those that began before the rotation and have not ended, or ended less than --retention ago.")
+		r.sayf("No row of the vault needs key %d. Calls in the inbox may, and this command cannot tell:", key)
+		r.sayf("those that began before the rotation and have not ended, or ended less than --retention ago.")
 		fmt.Fprint(r.env.stdout, "Type disable to make them unreadable, anything else to leave it: ")
 		line, err := bufio.NewReader(io.LimitReader(r.env.stdin, 100)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -290,7 +290,7 @@ func (r *rotation) disable(ctx context.Context, key uint32, yes bool) error {
 	if err := seal.DisableKey(r.v.keys, nil, key); err != nil {
 		return err
 	}
-	r.say("Key %d opens nothing any more. --enable %d takes that back. Give %s to all machines.", key, key, r.v.keys)
+	r.sayf("Key %d opens nothing any more. --enable %d takes that back. Give %s to all machines.", key, key, r.v.keys)
 	return nil
 }
 
@@ -303,6 +303,6 @@ func (r *rotation) enable(key uint32) error {
 	if err := seal.EnableKey(r.v.keys, nil, key); err != nil {
 		return usageError("`parley vault status` lists them", "there is no key %d in %s that can be enabled", key, r.v.keys)
 	}
-	r.say("Key %d opens again. Give %s to all machines.", key, r.v.keys)
+	r.sayf("Key %d opens again. Give %s to all machines.", key, r.v.keys)
 	return nil
 }
