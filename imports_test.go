@@ -24,7 +24,7 @@ var edges = map[string][]string{
 	"notify":          {"inbox"},
 	"vault":           {"internal/seal"},
 	"policy":          {"inbox"},
-	"host":            {"inbox", "form", "link", "policy", "vault", "internal/seal", "internal/wiretap", "internal/plain"},
+	"host":            {"inbox", "form", "link", "policy", "vault", "internal/seal", "internal/wiretap", "internal/plain", "internal/egress", "internal/tokenendpoint"},
 	"web":             {},
 	"webhook":         {"inbox"},
 	"serve":           {"inbox", "host", "policy", "audit", "web", "webhook", "form", "link", "lint", "internal/plain"},

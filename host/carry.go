@@ -11,6 +11,7 @@ import (
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/wiretap"
 	"github.com/parley-mcp/parley/policy"
+	"github.com/parley-mcp/parley/vault"
 )
 
 // Why the work on a call is cut short.
@@ -56,6 +57,7 @@ type carriage struct {
 type tries struct {
 	listed  bool // -32020: the tools were listed anew
 	session bool // 404: the session was opened anew
+	renewed bool // 401: the token was renewed
 	empty   int  // sends of which nothing left
 }
 
@@ -224,8 +226,10 @@ func saysNo(err error) bool {
 		errors.Is(err, inbox.ErrOpen) || errors.Is(err, inbox.ErrClosed)
 }
 
-func (c *carriage) block(reason, word string) {
-	detail := explain(reason, c.name(), word)
+func (c *carriage) block(reason, word string) { c.blockFor(reason, explain(reason, c.name(), word)) }
+
+// blockFor is block with a sentence of its own.
+func (c *carriage) blockFor(reason, detail string) {
 	c.host.record("block", c.claim, func(ctx context.Context) error {
 		_, err := c.host.inbox.Block(ctx, c.claim, reason, detail)
 		return err
@@ -289,20 +293,29 @@ func (c *carriage) run() (again bool) {
 	if c.paused() {
 		since = began // the tool may have changed while a person thought
 	}
-	if err := conn.ready(c.ctx, since); err != nil {
-		c.cannot(pool, err)
-		return false
+	err = conn.ready(c.ctx, since)
+	if err == nil && !c.matches(conn) {
+		err = conn.ready(c.ctx, began) // a list that was fetched long ago proves nothing
 	}
-	if !c.matches(conn) {
-		// A list that was fetched long ago proves nothing.
-		if err := conn.ready(c.ctx, began); err != nil {
+	// unready ends the work on a call that cannot go on this connection. It reports
+	// whether another one will do.
+	unready := func(err error) bool {
+		if !errors.Is(err, errOtherGrant) {
 			c.cannot(pool, err)
 			return false
 		}
-		if !c.matches(conn) {
-			c.block(inbox.ReasonServerChanged, "")
-			return false
-		}
+		release = false
+		pool.release(conn)
+		pool.drop(conn)
+		c.giveBack()
+		return true
+	}
+	if err != nil {
+		return unready(err)
+	}
+	if !c.matches(conn) {
+		c.block(inbox.ReasonServerChanged, "")
+		return false
 	}
 	phase := policy.Compose
 	if c.paused() {
@@ -331,6 +344,9 @@ func (c *carriage) run() (again bool) {
 			return false
 		}
 		responses = nil // this era has no place for them: the request goes again as it was
+	}
+	if err := c.authorized(conn); err != nil {
+		return unready(err)
 	}
 	if len(responses) == 0 {
 		responses = nil
@@ -402,7 +418,9 @@ func (c *carriage) cannot(p *pool, err error) {
 			}
 		}
 		c.block(inbox.ReasonUnreachable, word)
-		p.await()
+		if !errors.Is(err, vault.ErrUnavailable) { // nothing is wrong with the server: the inbox's own time will do
+			p.await()
+		}
 		c.host.log.Info("host: unreachable", "server", c.server.ID, "why", word)
 	}
 }

@@ -126,7 +126,12 @@ func (c *connection) transport(era inbox.Era) mcp.Transport {
 		return captureTransport{c.process}
 	}
 	u, _ := url.Parse(c.server.URL) // checked by Server.check
-	c.web = &headers{base: c.tap.RoundTripper(c.host.http), server: c.server, origin: origin(u)}
+	c.web = &headers{server: c.server, origin: origin(u), bearer: c.host.newBearer(c.server, c.principal)}
+	base := c.host.http
+	if c.web.bearer != nil {
+		base = &renewing{base: base, bearer: c.web.bearer}
+	}
+	c.web.base = c.tap.RoundTripper(base)
 	return &mcp.StreamableClientTransport{
 		Endpoint:     c.server.URL,
 		HTTPClient:   &http.Client{Transport: c.web, CheckRedirect: sameOrigin},
@@ -162,8 +167,8 @@ func (e *UnreachableError) Unwrap() error { return e.err }
 func (c *connection) explainConnect(ctx context.Context, err error) error {
 	e := &UnreachableError{Server: c.server.ID}
 	if c.web != nil {
-		if want := c.web.wanted(); want != nil {
-			return want
+		if err := c.web.refused(); err != nil {
+			return err
 		}
 	}
 	var exit *wiretap.ExitError

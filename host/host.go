@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/policy"
+	"github.com/parley-mcp/parley/vault"
 )
 
 // Errors of a host. Test with errors.Is.
@@ -49,6 +50,15 @@ type Options struct {
 	// Policy says what may leave, and what may be shown. Default: [policy.Default].
 	Policy policy.Policy
 
+	// Vault keeps what people are given when they sign in to servers. Its Audit and
+	// Endpoint are [VaultAudit] and [VaultEndpoint]; who made it runs it. nil: nobody
+	// signs in, and calls of servers that want it are blocked.
+	Vault *vault.Vault
+	// ClientMetadataURL is the https address of the client ID metadata document of
+	// this host, which is also its client id at authorization servers that know such
+	// documents (package serve has one). Empty: the host registers instead.
+	ClientMetadataURL string
+
 	Log *slog.Logger // default: nowhere. Never holds arguments, answers or addresses
 }
 
@@ -63,7 +73,10 @@ type Host struct {
 	options Options
 	http    http.RoundTripper
 	policy  policy.Policy
+	vault   *vault.Vault // nil: nobody signs in
 	log     *slog.Logger
+
+	registering sync.Mutex // one client registration at a time
 
 	stopping chan struct{} // closed by Close
 	stopOnce sync.Once
@@ -77,8 +90,9 @@ type Host struct {
 	pools   map[poolKey]*pool
 	eras    map[string]inbox.Era // by server, once known
 	running map[inbox.CallID]*carriage
-	lease   time.Duration // of the last claim
-	freed   chan struct{} // has room for one: a call is no longer in flight
+	wanted  map[poolKey][]string // scopes that servers missed
+	lease   time.Duration        // of the last claim
+	freed   chan struct{}        // has room for one: a call is no longer in flight
 }
 
 type poolKey struct{ principal, server string }
@@ -89,12 +103,16 @@ func New(in *inbox.Inbox, servers []*Server, options *Options) (*Host, error) {
 	h := &Host{
 		inbox: in, servers: map[string]*Server{}, stopping: make(chan struct{}),
 		pools: map[poolKey]*pool{}, eras: map[string]inbox.Era{}, running: map[inbox.CallID]*carriage{},
-		lease: defaultLease, freed: make(chan struct{}, 1),
+		wanted: map[poolKey][]string{}, lease: defaultLease, freed: make(chan struct{}, 1),
 	}
 	if options != nil {
 		h.options = *options
 	}
 	o := &h.options
+	h.vault = o.Vault
+	if o.ClientMetadataURL != "" && !documentURL(o.ClientMetadataURL) {
+		return nil, fmt.Errorf("%w: a client ID metadata document has an https address with a path", ErrInvalid)
+	}
 	if o.Implementation == nil {
 		o.Implementation = &mcp.Implementation{Name: "parley", Title: "Parley", Version: "0"}
 	}
@@ -213,20 +231,23 @@ func (h *Host) borrow(ctx context.Context, p inbox.Principal, id string) (*conne
 		return nil, nil, ErrClosed
 	}
 	pl := h.pool(s, p)
-	c, err := pl.acquire(ctx, "", true)
-	if err != nil {
-		h.group.Done()
-		return nil, nil, h.outward(s, err)
-	}
-	release := func() {
+	for first := true; ; first = false {
+		c, err := pl.acquire(ctx, "", true)
+		if err != nil {
+			h.group.Done()
+			return nil, nil, h.outward(s, err)
+		}
+		if err = c.ready(ctx, time.Now().Add(-listAge)); err == nil {
+			return c, func() { pl.release(c); h.group.Done() }, nil
+		}
 		pl.release(c)
+		if first && errors.Is(err, errOtherGrant) {
+			pl.drop(c)
+			continue
+		}
 		h.group.Done()
-	}
-	if err := c.ready(ctx, time.Now().Add(-listAge)); err != nil {
-		release()
 		return nil, nil, h.outward(s, err)
 	}
-	return c, release, nil
 }
 
 // outward names the server in an error that has no type of its own outside.

@@ -16,6 +16,7 @@ type headers struct {
 	base   http.RoundTripper // the wiretap's
 	server *Server
 	origin string
+	bearer *bearer // nil: no token of the vault goes to this server
 
 	mu     sync.Mutex
 	signIn *signInError // last 401 or 403 with a challenge, until a request succeeds
@@ -41,6 +42,9 @@ func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, value := range h.server.Headers {
 		req.Header.Set(name, value.Reveal())
 	}
+	if err := h.authorize(req); err != nil {
+		return nil, err
+	}
 	resp, err := h.base.RoundTrip(req)
 	if err != nil {
 		return nil, err
@@ -65,6 +69,23 @@ func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = &captureBody{ReadCloser: resp.Body, to: c}
 	}
 	return resp, nil
+}
+
+// authorize adds the token of the vault (RFC 6750 2.1). It comes after the test of the
+// origin, and a redirect makes a request anew: the token goes nowhere else.
+func (h *headers) authorize(req *http.Request) error {
+	if h.bearer == nil {
+		return nil
+	}
+	r, call := req.Context().Value(requestKey{}).(*request)
+	token, err := h.bearer.header(req.Context(), call && r != nil)
+	if err != nil {
+		return err
+	}
+	if !token.IsZero() {
+		req.Header.Set("Authorization", token.Reveal())
+	}
+	return nil
 }
 
 // spares reports whether an error status to this request says nothing about
@@ -94,6 +115,19 @@ func (h *headers) wanted() *signInError {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.signIn
+}
+
+// refused is why the connection is not authorized, if that is known.
+func (h *headers) refused() error {
+	if h.bearer != nil {
+		if err := h.bearer.trouble(); err != nil {
+			return err
+		}
+	}
+	if want := h.wanted(); want != nil { // a nil *signInError is no nil error
+		return want
+	}
+	return nil
 }
 
 // wantsSignIn reports whether a response asks for authorization: 401, or 403

@@ -109,6 +109,14 @@ func Explain(c *inbox.Call, server string) string {
 	return ""
 }
 
+// missingSentence says which permissions a server misses.
+func missingSentence(server string, scopes []string) string {
+	if len(scopes) == 0 {
+		return fmt.Sprintf("%s wants you to sign in again: it needs more than you have allowed so far.", server)
+	}
+	return fmt.Sprintf("%s wants you to sign in again and allow it more: %s.", server, tidy(strings.Join(scopes, ", ")))
+}
+
 // explain fills a reason's sentence; empty if there is none. word is cut to
 // a length that fits a line.
 func explain(reason, server, word string) string {

@@ -18,6 +18,7 @@ func (h *Host) Run(ctx context.Context) error {
 	if err != nil {
 		hints = nil // polling alone must do
 	}
+	h.renewClients(ctx)
 	// What an earlier life of this machine found closed may be open now.
 	for _, id := range h.order {
 		if _, err := h.inbox.Unblock(ctx, id, inbox.ReasonUnreachable, inbox.ReasonServerRemoved, inbox.ReasonServerChanged, inbox.ReasonSignIn); err != nil {

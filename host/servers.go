@@ -44,7 +44,8 @@ type Server struct { //nolint:recvcheck // Format and LogValue are of values, so
 	Trusted               bool          // its annotations count
 	SendTimeout           time.Duration // 0: DefaultSendTimeout
 	Limits                Limits
-	AnswersVisibleToModel bool // whether results may show a model what the person answered
+	OAuth                 OAuth // how this host is known to the server's authorization server
+	AnswersVisibleToModel bool  // whether results may show a model what the person answered
 
 	shown string // Address, with the variables of the file unexpanded
 }
@@ -75,7 +76,12 @@ func (s *Server) Local() bool {
 	if err != nil {
 		return false
 	}
-	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	return loopbackName(u.Hostname())
+}
+
+// loopbackName reports whether the host of an address is this computer.
+func loopbackName(name string) bool {
+	name = strings.TrimSuffix(strings.ToLower(name), ".")
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") { // RFC 6761 6.3
 		return true
 	}
@@ -187,6 +193,9 @@ func (s *Server) check() error {
 		if strings.ContainsAny(v.Reveal(), "\r\n\x00") {
 			return fmt.Errorf("headers: the value of %s holds a line break", name)
 		}
+	}
+	if err := s.OAuth.check(); err != nil {
+		return err
 	}
 	if s.URL != "" {
 		u, err := url.Parse(s.URL)

@@ -321,8 +321,47 @@ func (p *serversParser) parley(s *Server, key string, at int64, value json.RawMe
 			}
 			return nil
 		})
+	case "oauth":
+		return p.members(value, at, s.ID, func(key string, at int64, value json.RawMessage) error {
+			return p.oauth(s, key, at, value)
+		})
 	default:
 		p.note(s.ID, "parley."+key)
+	}
+	return nil
+}
+
+// oauth reads how this host is known to one server's authorization server.
+func (p *serversParser) oauth(s *Server, key string, at int64, value json.RawMessage) error {
+	var text string
+	var list []string
+	var err error
+	switch key {
+	case "clientId", "clientSecret", "issuer":
+		if json.Unmarshal(value, &text) != nil || string(value) == "null" {
+			return p.fail(at, s.ID, fmt.Errorf("parley.oauth.%s must be a string", key))
+		}
+		if text, err = expand(text, p.getenv); err != nil {
+			return p.fail(at, s.ID, fmt.Errorf("parley.oauth.%s: %w", key, err))
+		}
+	case "scopes", "allow":
+		if json.Unmarshal(value, &list) != nil {
+			return p.fail(at, s.ID, fmt.Errorf("parley.oauth.%s must be a list of strings", key))
+		}
+	}
+	switch key {
+	case "clientId":
+		s.OAuth.ClientID = text
+	case "clientSecret":
+		s.OAuth.ClientSecret = NewSecret(text)
+	case "issuer":
+		s.OAuth.Issuer = text
+	case "scopes":
+		s.OAuth.Scopes = list
+	case "allow":
+		s.OAuth.Allow = list
+	default:
+		p.note(s.ID, "parley.oauth."+key)
 	}
 	return nil
 }

@@ -31,8 +31,7 @@ func (c *carriage) settle(conn *connection, x *wiretap.Exchange, out wiretap.Out
 		return c.nothingLeft(conn)
 
 	case wantsSignIn(out.Status, out.Challenge):
-		c.block(inbox.ReasonSignIn, "")
-		return sentStop
+		return c.unauthorized(conn, out.Status, out.Challenge)
 
 	case out.Status == http.StatusNotFound && out.Session && !c.tries.session:
 		// MCP 2025-11-25 basic/transports, "Session Management": 404 means that

@@ -69,6 +69,36 @@ func (s *Server) Valid(access string) (subject string, ok bool) {
 	return a.subject, true
 }
 
+// Scope is that of the access token, as it was asked for.
+func (s *Server) Scope(access string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a := s.access[access]; a != nil {
+		return a.scope
+	}
+	return ""
+}
+
+// SetSubject says who consents from now on.
+func (s *Server) SetSubject(subject string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Subject = subject
+}
+
+// idToken says who has consented (OpenID Connect Core 2). Nobody here checks its
+// signature, which is none.
+func (s *Server) idToken(f *family, issuer string) string {
+	part := func(v any) string {
+		text, _ := json.Marshal(v) // texts and numbers
+		return base64.RawURLEncoding.EncodeToString(text)
+	}
+	now := s.options.Now()
+	return part(map[string]any{"alg": "RS256"}) + "." + part(map[string]any{
+		"iss": issuer, "sub": f.subject, "aud": f.client, "email": f.subject + "@id.example", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+	}) + "." + base64.RawURLEncoding.EncodeToString([]byte("not signed"))
+}
+
 // Refreshable reports whether the refresh token would be taken now.
 func (s *Server) Refreshable(refresh string) bool {
 	s.mu.Lock()
@@ -126,7 +156,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	failure := "unsupported_grant_type"
 	switch r.PostForm.Get("grant_type") {
 	case "authorization_code":
-		answer, failure = s.exchange(c, r.PostForm)
+		answer, failure = s.exchange(c, r.PostForm, s.issuer(r))
 	case "refresh_token":
 		answer, failure = s.use(c, r.PostForm)
 	}
@@ -173,7 +203,7 @@ func (s *Server) form(w http.ResponseWriter, r *http.Request, endpoint string) (
 }
 
 // exchange takes a code (RFC 6749, section 4.1.3; RFC 7636, section 4.6).
-func (s *Server) exchange(c Client, form url.Values) (answer map[string]any, failure string) {
+func (s *Server) exchange(c Client, form url.Values, issuer string) (answer map[string]any, failure string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	code := s.codes[form.Get("code")]
@@ -194,6 +224,9 @@ func (s *Server) exchange(c Client, form url.Values) (answer map[string]any, fai
 	}
 	answer = s.answer(code.family)
 	answer["refresh_token"] = s.newRefresh(code.family)
+	if slices.Contains(strings.Fields(code.scope), "openid") {
+		answer["id_token"] = s.idToken(code.family, issuer)
+	}
 	return answer, ""
 }
 
