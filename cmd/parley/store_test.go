@@ -25,7 +25,7 @@ func runCommand(t *testing.T, variables map[string]string, args ...string) (code
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	dsn, keys := servicetest.Postgres(t), filepath.Join(t.TempDir(), "keys.json")
-	for _, says := range []string{"The tables were made (version 1).", "The tables are up to date (version 1)."} {
+	for _, says := range []string{"The tables were made (version ", "The tables are up to date (version "} {
 		code, out, errs := runCommand(t, map[string]string{"PARLEY_STORE": dsn, "PARLEY_KEYS": keys}, "migrate")
 		if code != 0 || !strings.Contains(out, says) || !strings.Contains(out, keys) {
 			t.Errorf("code %d, %s%s; want %s", code, out, errs, says)

@@ -1,5 +1,9 @@
 // Package oidctest is an OpenID provider for tests: on the wire as real ones are, with
 // one person who agrees at once, and wrong in the ways that a test sets.
+//
+//	p := oidctest.New(t)
+//	signIn, err := oidc.Open(ctx, &oidc.Options{Issuer: p.URL, ClientID: oidctest.ClientID, ...})
+//	p.Set(func() { p.Claims["nonce"] = "another sign-in's" })
 package oidctest
 
 import (
