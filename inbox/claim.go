@@ -16,8 +16,29 @@ import (
 type Claim struct {
 	Call      CallID
 	Principal Principal
-	owner     string
-	fence     int64
+
+	// Limits of this call's server, in addition to those of [Options]: what it
+	// asks beyond them is refused in the same transaction that counts. Set them
+	// before the claim is used.
+	Limits Limits
+
+	owner string
+	fence int64
+}
+
+// Limits bound what one server may ask of one person. A zero field is no limit.
+type Limits struct {
+	OpenQuestions      int // at once
+	QuestionsPerMinute int
+	Rounds             int // of one call
+}
+
+// lower is the lower one of two limits, of which the second may be none.
+func lower(limit, other int) int {
+	if other > 0 {
+		return min(limit, other)
+	}
+	return limit
 }
 
 // ClaimNext claims the call that has been ready longest, of these servers or,
@@ -433,7 +454,7 @@ func (in *Inbox) LateReply(ctx context.Context, claim *Claim, r Reply) (*Call, e
 		if r.Outcome != nil {
 			return w.finish(c, *r.Outcome)
 		}
-		return w.park(c, *r.Asked)
+		return w.park(c, *r.Asked, claim.Limits)
 	})
 	if err != nil {
 		return nil, err

@@ -27,8 +27,8 @@ func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Questi
 		if q == nil {
 			return &LimitError{Reason: ReasonTooLarge, Limit: maxParams}
 		}
-		if c.rounds >= in.options.Rounds {
-			return &LimitError{Reason: ReasonTooManyRounds, Limit: in.options.Rounds}
+		if limit := lower(in.options.Rounds, claim.Limits.Rounds); c.rounds >= limit {
+			return &LimitError{Reason: ReasonTooManyRounds, Limit: limit}
 		}
 		before, err := w.asked(c.ID)
 		if err != nil {
@@ -39,7 +39,7 @@ func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Questi
 			refused = &LimitError{Reason: ReasonKeepsAsking, Limit: 2}
 			return w.moveCall(c, Failed, ReasonKeepsAsking, "The server keeps asking what was declined before.")
 		}
-		over, err := w.overLimit(c, 1)
+		over, err := w.overLimit(c, 1, claim.Limits)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ type Asked struct {
 //   - failed: with too_many_rounds, too_many_questions, too_large or keeps_asking.
 func (in *Inbox) Park(ctx context.Context, claim *Claim, asked Asked) (*Call, error) {
 	return in.with(withAhead(ctx, newQuestions), claim, "park", onlySent, func(w *work, c *callRecord) error {
-		return w.park(c, asked)
+		return w.park(c, asked, claim.Limits)
 	})
 }
 
@@ -32,7 +32,7 @@ var newQuestions = Ahead{Questions: true, Recent: rateTime}
 // rateTime is the time that Options.QuestionsPerMinute is about.
 const rateTime = time.Minute
 
-func (w *work) park(c *callRecord, asked Asked) error {
+func (w *work) park(c *callRecord, asked Asked, limits Limits) error {
 	if len(asked.Questions) == 0 {
 		return fmt.Errorf("%w: nothing is asked", ErrInvalid)
 	}
@@ -83,10 +83,10 @@ func (w *work) park(c *callRecord, asked Asked) error {
 		fresh = append(fresh, q)
 	}
 	if n := len(fresh); n > 0 { // a url question asked again is no new round
-		if c.rounds >= w.in.options.Rounds {
+		if c.rounds >= lower(w.in.options.Rounds, limits.Rounds) {
 			return w.moveCall(c, Failed, ReasonTooManyRounds, fmt.Sprintf("The server asked in %d rounds and still asks %q.", c.rounds, clip(fresh[n-1].Message)))
 		}
-		over, err := w.overLimit(c, n)
+		over, err := w.overLimit(c, n, limits)
 		if err != nil {
 			return err
 		}
@@ -280,16 +280,16 @@ func earlierAnswer(questions []*questionRecord, q *questionRecord) json.RawMessa
 
 // overLimit says whether n more questions of the call's server are too many
 // for this person.
-func (w *work) overLimit(c *callRecord, n int) (*LimitError, error) {
+func (w *work) overLimit(c *callRecord, n int, limits Limits) (*LimitError, error) {
 	open, recent, err := w.tx.CountQuestions(c.Server, w.now.Add(-rateTime))
 	if err != nil {
 		return nil, err
 	}
-	if limit := w.in.options.OpenQuestions; open+n > limit {
+	if limit := lower(w.in.options.OpenQuestions, limits.OpenQuestions); open+n > limit {
 		return &LimitError{Reason: ReasonTooManyQuestions, Limit: limit}, nil
 	}
 	// MCP 2025-11-25 elicitation, "Security Considerations" C5: limit the rate.
-	if limit := w.in.options.QuestionsPerMinute; recent+n > limit {
+	if limit := lower(w.in.options.QuestionsPerMinute, limits.QuestionsPerMinute); recent+n > limit {
 		return &LimitError{Reason: ReasonTooManyQuestions, Limit: limit}, nil
 	}
 	return nil, nil

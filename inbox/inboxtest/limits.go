@@ -16,6 +16,7 @@ var limitTests = map[string]func(*kit){
 	"too many rounds":      tooManyRounds,
 	"too many questions":   tooManyQuestions,
 	"questions per minute": questionsPerMinute,
+	"limits of one server": limitsOfOneServer,
 	"too large":            tooLarge,
 	"bad questions":        badQuestions,
 }
@@ -135,6 +136,53 @@ func questionsPerMinute(k *kit) {
 	k.clock.advance(time.Minute + time.Microsecond)
 	_, err = k.in.Hold(k.ctx, claim, seat("", "The eleventh"))
 	k.must("Hold a minute later", err)
+}
+
+func limitsOfOneServer(k *kit) {
+	for name, test := range map[string]struct {
+		limits inbox.Limits
+		reason string
+		limit  int
+	}{
+		"open":     {inbox.Limits{OpenQuestions: 2}, inbox.ReasonTooManyQuestions, 2},
+		"minute":   {inbox.Limits{QuestionsPerMinute: 2, OpenQuestions: 30}, inbox.ReasonTooManyQuestions, 2},
+		"rounds":   {inbox.Limits{Rounds: 2}, inbox.ReasonTooManyRounds, 2},
+		"higher":   {inbox.Limits{OpenQuestions: 90, QuestionsPerMinute: 90, Rounds: 90}, inbox.ReasonTooManyQuestions, 10},
+		"no limit": {inbox.Limits{}, inbox.ReasonTooManyQuestions, 10},
+	} {
+		k.clock.advance(2 * time.Minute)
+		held, _ := k.sent(inbox.Legacy)
+		held.Limits = test.limits
+		for i := range test.limit {
+			q, err := k.in.Hold(k.ctx, held, seat("", fmt.Sprint(name, " ", i)))
+			k.must(name+": Hold", err)
+			if test.limits.OpenQuestions != 2 {
+				k.accept(q)
+			}
+		}
+		_, err := k.in.Hold(k.ctx, held, seat("", "One more?"))
+		if e := (*inbox.LimitError)(nil); !errors.As(err, &e) || e.Reason != test.reason || e.Limit != test.limit {
+			k.t.Errorf("%s: Hold of one more: %v", name, err)
+		}
+		_, err = k.in.Finish(k.ctx, held, inbox.Outcome{State: inbox.Done})
+		k.must("Finish", err)
+
+		k.clock.advance(2 * time.Minute)
+		modern, _ := k.sent(inbox.Modern)
+		modern.Limits = test.limits
+		var many []inbox.NewQuestion
+		for i := range test.limit + 1 {
+			many = append(many, seat(fmt.Sprint(i), fmt.Sprint(name, " ", i)))
+		}
+		if test.reason == inbox.ReasonTooManyRounds {
+			continue // one round may ask much
+		}
+		c, err := k.in.Park(k.ctx, modern, inbox.Asked{Questions: many})
+		k.must("Park", err)
+		if c.State != inbox.Failed || c.Reason != test.reason {
+			k.t.Errorf("%s: Park of %d: %s %s", name, len(many), c.State, c.Reason)
+		}
+	}
 }
 
 func tooLarge(k *kit) {
