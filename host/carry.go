@@ -451,8 +451,11 @@ func (c *carriage) send(conn *connection, responses map[string]json.RawMessage) 
 		c.doubt = err != nil && !saysNo(err)
 		return err
 	}
+	span, end := c.sendSpan(conn)
+	defer end()
 	conn.begin(x, c)
 	r := newRequest(c.call, responses, c.token)
+	r.trace = span.Trace()
 	err := r.send(wiretap.With(c.ctx, x), conn.session)
 	conn.end(x)
 	return c.settle(conn, x, x.Outcome(), err)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -59,6 +60,9 @@ type Options struct {
 	// documents (package serve has one). Empty: the host registers instead.
 	ClientMetadataURL string
 
+	// Tracer makes spans of composing and of each send. Default: none are made.
+	Tracer Tracer
+
 	Log *slog.Logger // default: nowhere. Never holds arguments, answers or addresses
 }
 
@@ -79,6 +83,7 @@ type Host struct {
 	registering sync.Mutex // one client registration at a time
 
 	stopping chan struct{} // closed by Close
+	runs     atomic.Bool   // Run was called
 	stopOnce sync.Once
 	group    sync.WaitGroup  // goroutines of this host
 	base     context.Context // of all work; ends after the grace of a stop
@@ -347,12 +352,24 @@ func (h *Host) Start(ctx context.Context, p inbox.Principal, n NewCall) (*inbox.
 	if n.Actor == "" {
 		n.Actor = inbox.Person
 	}
-	d, tool, err := h.judge(ctx, p, c, &n)
+	span := h.span(ctx, SpanStart{Kind: SpanCompose, Server: n.Server, Method: n.Method, Tool: n.Name, Era: c.era})
+	made, err := h.compose(ctx, p, c, &n, span.Trace())
+	if err != nil {
+		span.End("", "")
+		return nil, err
+	}
+	span.End(made.State, made.Reason)
+	return made, nil
+}
+
+// compose stores the call as the policy says.
+func (h *Host) compose(ctx context.Context, p inbox.Principal, c *connection, n *NewCall, trace inbox.Trace) (*inbox.Call, error) {
+	d, tool, err := h.judge(ctx, p, c, n)
 	if err != nil {
 		return nil, err
 	}
 	call := inbox.NewCall{
-		Conversation: n.Conversation, Actor: n.Actor, Origin: n.Origin,
+		Conversation: n.Conversation, Actor: n.Actor, Origin: n.Origin, Trace: trace,
 		Server: n.Server, Endpoint: c.server.Endpoint(), Fingerprint: c.fingerprint(n.Method, n.Name), Era: c.era,
 		Method: n.Method, Name: n.Name, Arguments: n.Arguments, Key: n.Key,
 	}

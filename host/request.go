@@ -33,6 +33,7 @@ type request struct {
 	state     string
 	key       string // idempotency key
 	token     string // progress token
+	trace     inbox.Trace
 }
 
 // newRequest builds what a send of the call carries. Nothing of it was stored
@@ -101,6 +102,12 @@ func substitute(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		if r.token != "" {
 			meta["progressToken"] = r.token
+		}
+		if r.trace.Parent != "" {
+			meta[metaTraceParent] = r.trace.Parent
+			if r.trace.State != "" {
+				meta[metaTraceState] = r.trace.State
+			}
 		}
 		r.Meta = meta
 		return next(ctx, method, &mcp.ClientRequest[*request]{Session: session, Params: r})

@@ -13,6 +13,7 @@ import (
 // reached. It returns when ctx ends, after the host was closed as [Host.Close]
 // does. Any number of machines may run on one store.
 func (h *Host) Run(ctx context.Context) error {
+	h.runs.Store(true)
 	defer func() { _ = h.Close() }() // it has no error of its own
 	hints, err := h.inbox.SubscribeAll(ctx)
 	if err != nil {
@@ -50,6 +51,9 @@ func (h *Host) Run(ctx context.Context) error {
 		}
 	}
 }
+
+// Running reports whether [Host.Run] works: it was called, and the host is not stopping.
+func (h *Host) Running() bool { return h.runs.Load() && h.closed() == nil }
 
 // claimAll takes all calls that are ready, up to the number in flight that is allowed.
 func (h *Host) claimAll(ctx context.Context) {
