@@ -118,6 +118,9 @@ func (h *Host) register(claim *inbox.Claim, call *inbox.Call, t tries) *carriage
 		host: h, server: h.servers[call.Server], claim: claim, call: call, tries: t, lease: leaseOf(call),
 		done: make(chan struct{}), fence: call.Fence,
 	}
+	if c.server != nil {
+		claim.Limits = inbox.Limits(c.server.Limits)
+	}
 	c.ctx, c.cancel = context.WithCancelCause(h.base)
 	h.running[claim.Call] = c
 	h.lease = c.lease

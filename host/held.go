@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/plain"
 	"github.com/parley-mcp/parley/internal/wiretap"
 	"github.com/parley-mcp/parley/policy"
 )
@@ -30,11 +32,11 @@ func (c *connection) elicit(ctx context.Context, req *mcp.ElicitRequest) (mcp.Re
 	}
 	var before *carriage
 	for {
-		in, why := c.askedIn(q)
+		in, note, why := c.askedIn(q)
 		if in == nil || in == before {
 			return nil, refuseWith(refuseNoCall, why)
 		}
-		result, err := in.hold(ctx, q)
+		result, err := in.hold(ctx, q, note)
 		if err == nil || q.Exact || ctx.Err() != nil || in.flying() {
 			return result, err
 		}
@@ -59,8 +61,8 @@ func (c *carriage) flying() bool {
 // askedIn finds the call that a question belongs to. On HTTP the response on
 // which it came says so; on the standalone stream only a single open call can
 // be meant. On a pipe that several calls share the oldest one gets the card:
-// the answer goes to the question's own id in any case.
-func (c *connection) askedIn(q *wiretap.Question) (*carriage, string) {
+// the answer goes to the question's own id in any case, and note tells the person.
+func (c *connection) askedIn(q *wiretap.Question) (in *carriage, note, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var open []*carriage
@@ -71,15 +73,32 @@ func (c *connection) askedIn(q *wiretap.Question) (*carriage, string) {
 	}
 	switch {
 	case len(open) == 0:
-		return nil, "the call that the question belongs to is not open"
+		return nil, "", "the call that the question belongs to is not open"
 	case len(open) > 1 && c.process == nil:
-		return nil, "the question came outside any response, and more than one call is open"
+		return nil, "", "the question came outside any response, and more than one call is open"
 	}
-	return open[0], ""
+	return open[0], duringOneOf(open), ""
+}
+
+// duringOneOf is the sentence on the card of a question that may belong to any
+// of several calls; empty if there is only one.
+func duringOneOf(open []*carriage) string {
+	if len(open) < 2 {
+		return ""
+	}
+	const named = 5
+	list := make([]string, 0, named+1)
+	for _, c := range open[:min(len(open), named)] {
+		list = append(list, plain.Line(c.call.Name, 60))
+	}
+	if more := len(open) - named; more > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("%s asked this during one of these calls: %s.", open[0].name(), strings.Join(list, ", "))
 }
 
 // hold keeps the question until it is closed and hands over the answer.
-func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, error) {
+func (c *carriage) hold(ctx context.Context, q *wiretap.Question, note string) (mcp.Result, error) {
 	c.askedBack.Store(true)
 	// Waiting for a person never counts against the call's time.
 	c.watch.pause()
@@ -91,17 +110,12 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 	defer context.AfterFunc(c.host.open, func() { cancel(ErrClosed) })()
 	defer q.AfterWithdrawn(func() { cancel(wiretap.ErrWithdrawn) })()
 
-	if over, err := c.overWhenReached(ctx); err != nil {
-		return nil, c.refuse(ctx, q, "", err)
-	} else if over != nil {
-		return nil, c.refuse(ctx, q, "", over)
-	}
 	if show, word := c.showsAll(ctx, []inbox.NewQuestion{{Params: q.Params}}); !show && word == "" {
 		return nil, c.refuse(ctx, q, "", context.Cause(ctx))
 	} else if !show {
 		return nil, refuseWith(refuseShow, word)
 	}
-	held, err := c.store(ctx, q)
+	held, err := c.store(ctx, q, note)
 	if err != nil {
 		return nil, c.refuse(ctx, q, "", err)
 	}
@@ -137,19 +151,9 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question) (mcp.Result, e
 	}
 }
 
-// overWhenReached is over for one question; while the store fails it tries again.
-func (c *carriage) overWhenReached(ctx context.Context) (*inbox.LimitError, error) {
-	for {
-		over, err := c.over(ctx, 1)
-		if err == nil || saysNo(err) || !pause(ctx, storePause) {
-			return over, err
-		}
-	}
-}
-
 // store puts a question into the inbox. While the store fails it tries again:
 // the server waits for its answer as long as it takes.
-func (c *carriage) store(ctx context.Context, q *wiretap.Question) (*inbox.Question, error) {
+func (c *carriage) store(ctx context.Context, q *wiretap.Question, note string) (*inbox.Question, error) {
 	for doubt := false; ; doubt = true {
 		var held *inbox.Question
 		var err error
@@ -157,7 +161,7 @@ func (c *carriage) store(ctx context.Context, q *wiretap.Question) (*inbox.Quest
 			held, err = c.stored(ctx, q.Params)
 		}
 		if err == nil && held == nil {
-			held, err = c.host.inbox.Hold(ctx, c.claim, inbox.NewQuestion{Params: q.Params, ExpiresAt: elicitationExpiry(q.Params)})
+			held, err = c.host.inbox.Hold(ctx, c.claim, inbox.NewQuestion{Params: q.Params, Note: note, ExpiresAt: elicitationExpiry(q.Params)})
 		}
 		if err == nil {
 			c.keepHeld(held.ID)

@@ -43,6 +43,7 @@ type verdict struct {
 	expiresAt    time.Time
 	wait         time.Duration // outcomeLater: what the server asked for
 	questions    []inbox.NewQuestion
+	refused      int // questions that are too many to be shown to anyone
 }
 
 // judgeError reads the error member of a reply. sentState says that the
@@ -90,7 +91,7 @@ func judgeURLsNeeded(v verdict, list []json.RawMessage) verdict {
 	case len(list) == 0:
 		return bad("it names no page to open")
 	case len(list) > wiretap.MaxInputRequests:
-		v.reason = inbox.ReasonTooManyQuestions
+		v.reason, v.refused = inbox.ReasonTooManyQuestions, len(list)
 		return v
 	}
 	asks := verdict{judgement: outcomeAsks}

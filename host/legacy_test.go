@@ -302,6 +302,19 @@ func TestCallsAtOnce(t *testing.T) {
 			}
 			// The fifth shares a program with another call, and its question may
 			// stand with that one: it moves on if that call ends first.
+			if first := r.openN("", 5); s.Kind() == host.Stdio {
+				noted := 0
+				for _, q := range first {
+					if q.Note == "program asked this during one of these calls: ask, ask." {
+						noted++
+					}
+				}
+				if noted == 0 {
+					t.Errorf("no card says that its question may belong to either of two calls: %q", first[4].Note)
+				}
+			} else if first[4].Note != "" {
+				t.Errorf("over HTTP a question says %q", first[4].Note)
+			}
 			for n := range 5 {
 				questions := r.openN("", 5-n)
 				r.answer(questions[len(questions)-1], inbox.Accept, fmt.Sprintf(`{"n":%d}`, n))

@@ -1,11 +1,14 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/host/hosttest"
@@ -67,6 +70,86 @@ func TestServerLimitsHeld(t *testing.T) {
 	r.answer(r.one(call.ID), inbox.Decline, "")
 	if end := r.end(call.ID); end.State != inbox.Failed || end.Reason != inbox.ReasonTooManyRounds {
 		t.Errorf("ended %s, %s", end.State, end.Reason)
+	}
+}
+
+// Machines that ask for one person at the same moment share the limits of the
+// servers file: one question is shown, and the others are counted as refused.
+func TestServerLimitsOfSeveralMachines(t *testing.T) {
+	t.Parallel()
+	eachBackend(t, func(t *testing.T, b *backend) {
+		const machines, each = 3, 4
+		var arrived sync.WaitGroup
+		arrived.Add(machines * each)
+		together := func(*hosttest.Exchange) { arrived.Done(); arrived.Wait() }
+		modern, _ := web(t, "modern", &hosttest.Script{Tools: map[string]hosttest.Tool{"ask": func(x *hosttest.Exchange) {
+			together(x)
+			x.Asks("{"+request("a", strings.Replace(askName, "Who", "Who"+string(x.Arguments[5:6]), 1))+"}", "s")
+		}}})
+		modern.Limits.OpenQuestions = 1
+		var calls []*inbox.Call
+		var rigs []*rig
+		for range machines {
+			r := newRig(t, b, nil, modern)
+			rigs = append(rigs, r)
+		}
+		for i := range machines * each {
+			calls = append(calls, rigs[0].start("modern", "ask", `{"n":`+strconv.Itoa(i)+`}`))
+		}
+		for _, r := range rigs {
+			r.run()
+		}
+		asked, failed := 0, 0
+		for _, c := range calls {
+			switch c := rigs[0].stops(c.ID); {
+			case c.State == inbox.Waiting:
+				asked++
+			case c.State == inbox.Failed && c.Reason == inbox.ReasonTooManyQuestions:
+				failed++
+			default:
+				t.Errorf("a call is %s, %s", c.State, c.Reason)
+			}
+		}
+		if asked != 1 {
+			t.Errorf("%d questions are open, want 1", asked)
+		}
+		list, err := rigs[0].in.Refusals(t.Context(), ada)
+		if err != nil || len(list) != 1 || list[0].Server != "modern" || list[0].Count != failed {
+			t.Errorf("refused: %+v, %v; want %d of modern", list, err, failed)
+		}
+	})
+}
+
+// stops waits until the call waits for a person or has ended.
+func (r *rig) stops(id inbox.CallID) *inbox.Call {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second)
+	defer cancel()
+	for since := int64(-1); ; {
+		c, err := r.in.Wait(ctx, ada, id, since)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if since = c.Version; c.State == inbox.Waiting || c.State.Ended() {
+			return c
+		}
+	}
+}
+
+// What a server asks in a list that is too long counts as refused too.
+func TestTooManyPages(t *testing.T) {
+	t.Parallel()
+	list := strings.TrimSuffix(strings.Repeat(`{"mode":"url","message":"Go","url":"https://pay.example/"},`, 300), ",")
+	s, _ := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{"pay": func(x *hosttest.Exchange) {
+		x.Error(-32042, "go there", `{"elicitations":[`+list+`]}`)
+	}}})
+	r := newRig(t, nil, nil, s)
+	if end := r.step(r.start("shop", "pay", "").ID, ""); end.Reason != inbox.ReasonTooManyQuestions {
+		t.Errorf("ended %s, %s", end.State, end.Reason)
+	}
+	refused, err := r.in.Refusals(t.Context(), ada)
+	if err != nil || len(refused) != 1 || refused[0].Count != 300 {
+		t.Errorf("refused: %+v, %v", refused, err)
 	}
 }
 

@@ -26,6 +26,7 @@ func (h *Host) Run(ctx context.Context) error {
 			h.log.Warn("host: unblock", "server", id, "err", err)
 		}
 	}
+	square := h.squareServers(ctx, time.Now())
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -48,6 +49,9 @@ func (h *Host) Run(ctx context.Context) error {
 		case <-timer.C:
 			h.claimAll(ctx)
 			timer.Reset(h.housekeeping(ctx))
+			if now := time.Now(); !now.Before(square) {
+				square = h.squareServers(ctx, now)
+			}
 		}
 	}
 }

@@ -50,8 +50,8 @@ type Server struct { //nolint:recvcheck // Format and LogValue are of values, so
 	shown string // Address, with the variables of the file unexpanded
 }
 
-// Limits bound what one server may ask of one person. A zero field is the
-// default of package inbox.
+// Limits bound what one server may ask of one person, below the limits that the
+// inbox has for all servers. A zero field adds none.
 type Limits struct {
 	OpenQuestions      int // at once
 	QuestionsPerMinute int

@@ -118,10 +118,6 @@ func (c *carriage) replied(conn *connection, reply wiretap.Reply) sent {
 		}
 		v = judgeError(reply.Error, false, true)
 	case outcomeAsks:
-		if over, err := c.over(c.ctx, len(v.questions)); err == nil && over != nil {
-			v = verdict{judgement: outcomeFailed, reason: over.Reason}
-			break
-		}
 		if show, word := c.showsAll(c.ctx, v.questions); !show {
 			if word == "" { // the work is cut short, and nobody allowed it
 				word = "they could not be asked"
@@ -144,6 +140,11 @@ func (c *carriage) replied(conn *connection, reply wiretap.Reply) sent {
 			return err
 		})
 		return sentStop
+	}
+	if v.refused > 0 {
+		c.host.record("refused", c.claim, func(ctx context.Context) error {
+			return c.host.inbox.Refused(ctx, c.claim.Principal, c.server.ID, v.refused)
+		})
 	}
 	o := c.outcome(v)
 	c.take("finish", func(ctx context.Context) error { return c.end(ctx, o) }, inbox.Reply{Outcome: &o})
