@@ -3,6 +3,7 @@ package elicit
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,12 +21,36 @@ type Request struct {
 	Arguments     json.RawMessage // the exact bytes; nil if there were none
 	ClientName    string          // as the client says; not verified
 	ClientVersion string
+	// Trace is the trace context that the client sent in _meta: traceparent,
+	// tracestate and baggage, those that are there (MCP 2026-07-28 basic, "_meta",
+	// "OpenTelemetry trace context"). It is as unverified as all that a client sends;
+	// with OpenTelemetry, propagation.MapCarrier(request.Trace) can be extracted from.
+	// Each round has its own.
+	Trace map[string]string
+}
+
+// maxTrace bounds a value of the trace context, in bytes (W3C Baggage 3.3.2).
+const maxTrace = 8192
+
+// traceOf reads the trace context out of _meta.
+func traceOf(meta map[string]any) map[string]string {
+	var found map[string]string
+	for _, key := range []string{"traceparent", "tracestate", "baggage"} {
+		if text, ok := meta[key].(string); ok && text != "" && len(text) <= maxTrace {
+			if found == nil {
+				found = map[string]string{}
+			}
+			found[key] = text
+		}
+	}
+	return found
 }
 
 // Request returns a copy of the request.
 func (c *Call) Request() Request {
 	request := c.run.request
 	request.Arguments = slices.Clone(request.Arguments)
+	request.Trace = maps.Clone(request.Trace)
 	return request
 }
 

@@ -99,6 +99,7 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 
 			ClientName:    in.client.Name,
 			ClientVersion: in.client.Version,
+			Trace:         traceOf(in.meta),
 		},
 		bound: binding{
 			audience:  s.audience,
