@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/parley-mcp/parley/inbox"
 )
@@ -60,6 +61,8 @@ func (k *APIKey) check() error {
 		return errors.New("it has no id")
 	case err != nil || len(digest) != sha256.Size:
 		return errors.New("sha256 is not a SHA-256 digest in hex")
+	case [sha256.Size]byte(digest) == sha256.Sum256(nil):
+		return errors.New("sha256 is the digest of nothing: the key was empty when it was made")
 	case k.Issuer == "":
 		return errors.New("it has no issuer: the namespace of the people that it names")
 	case k.Issuer == LocalPrincipal.Issuer:
@@ -67,7 +70,7 @@ func (k *APIKey) check() error {
 	}
 	for _, origin := range k.Origins {
 		if _, ok := readOrigin(origin); !ok {
-			return fmt.Errorf("%q is no origin: write scheme and host, such as https://app.example.com", origin)
+			return fmt.Errorf("%q is no origin: write scheme and host in small letters, without a path or the usual port, such as https://app.example.com", origin)
 		}
 	}
 	k.digest = digest
@@ -124,7 +127,12 @@ func ReadAPIKeys(path string) ([]*APIKey, error) {
 // apiKey finds the key that the request carries. All are compared, so that the time
 // tells nothing.
 func (e *embedder) apiKey(r *http.Request) (*APIKey, error) {
-	sum := sha256.Sum256([]byte(bearer(r)))
+	key := bearer(r)
+	if !strings.HasPrefix(key, apiKeyPrefix) {
+		// Also nothing at all: a digest of an empty variable is a digest.
+		return nil, errAPIKey
+	}
+	sum := sha256.Sum256([]byte(key))
 	var found *APIKey
 	for _, k := range e.keys {
 		if subtle.ConstantTimeCompare(sum[:], k.digest) == 1 {

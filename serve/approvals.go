@@ -126,16 +126,22 @@ func (s *Server) listApprovals(ctx context.Context, session *Session, filter inb
 
 // decide allows or denies. Only a person does.
 func (s *Server) decide(w http.ResponseWriter, r *asker) error {
-	var in client.NewDecision
+	var in struct {
+		Allow *bool `json:"allow"` // client.NewDecision, but what is left out is no denial
+		client.NewDecision
+	}
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
+	}
+	if in.Allow == nil {
+		return &badRequest{why: "allow must be true or false"}
 	}
 	via, err := readVia(in.Via)
 	if err != nil {
 		return err
 	}
 	_, err = s.inbox.Decide(r.Context(), r.approver(), approvalID(r), inbox.Decision{
-		Allow: in.Allow, Scope: in.Scope, Via: via, Assurance: r.assurance(), Key: r.Header.Get("Idempotency-Key"),
+		Allow: *in.Allow, Scope: in.Scope, Via: via, Assurance: r.assurance(), Key: r.Header.Get("Idempotency-Key"),
 	})
 	if err != nil {
 		return err

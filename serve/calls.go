@@ -146,6 +146,9 @@ func (s *Server) call(w http.ResponseWriter, r *asker) error {
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
+		if err := s.still(r); err != nil {
+			return err
+		}
 	}
 	c, questions, err := s.whole(r.Context(), r.principal, callID(r))
 	if err != nil {

@@ -24,6 +24,7 @@ const (
 	embedPurpose = "embed token"
 	maxEmbed     = 4 << 10 // bytes of a token
 	embedPage    = "embed token"
+	clockSkew    = time.Minute // between two machines
 )
 
 // An embedder mints and takes the tokens with which pages of other products show and answer
@@ -61,6 +62,11 @@ func (e *embedder) origins() []string {
 		}
 	}
 	return list
+}
+
+// names reports whether an API key has the issuer.
+func (e *embedder) names(issuer string) bool {
+	return slices.ContainsFunc(e.keys, func(k *APIKey) bool { return k.Issuer == issuer })
 }
 
 // embedToken is what is sealed in a token.
@@ -111,7 +117,8 @@ func (e *embedder) open(token string) (*embedToken, error) {
 	if err := json.Unmarshal(b, &t); err != nil {
 		return nil, ErrSignedOut
 	}
-	if !e.now().Before(t.Ends) {
+	// One of a machine whose clock is far ahead would outlive the memory of its revocation.
+	if now := e.now(); !now.Before(t.Ends) || t.Issued.After(now.Add(clockSkew)) {
 		return nil, ErrSignedOut
 	}
 	return &t, nil
@@ -143,7 +150,8 @@ func (e *embedder) identify(r *http.Request) (*Session, error) {
 		return nil, err
 	}
 	return &Session{
-		Principal: t.principal(), Name: t.Name, Groups: t.Groups,
+		// A token without groups says that the person is in none: what an older one said does not count.
+		Principal: t.principal(), Name: t.Name, Groups: append([]string{}, t.Groups...),
 		Conversation: t.Conversation, Scopes: t.Scopes, Assurance: embedPage,
 	}, nil
 }
@@ -246,7 +254,7 @@ func (e *embedder) revoke(w http.ResponseWriter, r *http.Request) error {
 	if !key.owns(p) {
 		return errNamespace
 	}
-	if err := e.inbox.RevokeToken(r.Context(), p, in.ID, EmbedLife); err != nil {
+	if err := e.inbox.RevokeToken(r.Context(), p, in.ID, EmbedLife+clockSkew); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -87,9 +87,13 @@ func (s *Server) events(w http.ResponseWriter, r *asker) error {
 	} else {
 		out.retry()
 	}
-	tick := time.NewTicker(keepAlive)
+	tick := time.NewTicker(s.keepAlive)
 	defer tick.Stop()
 	for out.err == nil {
+		// Tokens end, people sign out or are disabled: so does what they opened.
+		if err := s.still(r); err != nil {
+			return nil // coming back, the reader is told why
+		}
 		if after, err = s.sendEvents(ctx, out, r.Session, after); err != nil {
 			if ctx.Err() == nil {
 				s.log.ErrorContext(ctx, "an event stream ended", "err", err)

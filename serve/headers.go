@@ -22,17 +22,25 @@ const bodyTime = 30 * time.Second
 func (s *Server) secured(next http.Handler) http.Handler {
 	// A state-changing request from another origin is refused before anything
 	// looks at it: Sec-Fetch-Site, or Origin against Host (Go 1.25).
-	guard := http.NewCrossOriginProtection()
-	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, errCrossOrigin)
-	}))
+	deny := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errCrossOrigin) })
+	own, api := http.NewCrossOriginProtection(), http.NewCrossOriginProtection()
+	own.SetDenyHandler(deny)
+	api.SetDenyHandler(deny)
 	for _, origin := range s.origins {
 		// identifyAs takes nothing but an embed token from these.
-		if err := guard.AddTrustedOrigin(origin); err != nil {
+		if err := api.AddTrustedOrigin(origin); err != nil {
 			panic("serve: " + err.Error()) // readOrigin has looked at it
 		}
 	}
-	inner := s.share(guard.Handler(next))
+	ownNext, apiNext := own.Handler(next), api.Handler(next)
+	inner := s.share(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/") {
+			apiNext.ServeHTTP(w, r)
+			return
+		}
+		// Sign-in and sign-out go by the cookie alone.
+		ownNext.ServeHTTP(w, r)
+	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", web.CSP)

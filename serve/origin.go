@@ -44,10 +44,15 @@ func (s *Server) share(next http.Handler) http.Handler {
 	})
 }
 
-// readOrigin checks an origin of a configuration: scheme and host, and nothing else.
+// readOrigin checks an origin of a configuration: scheme and host, and nothing else, as
+// browsers write it (RFC 6454 6.1). They send it in small letters and without the port
+// that the scheme has anyway, so one in another form would never match.
 func readOrigin(text string) (string, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || text != u.Scheme+"://"+u.Host {
+		return "", false
+	}
+	if text != strings.ToLower(text) || u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80" {
 		return "", false
 	}
 	return text, true

@@ -88,9 +88,10 @@ var otherRoutes = []struct {
 	{"GET /v1/openapi.json", false, operation{summary: "This document"}},
 }
 
-// freshAddressRoute is there with local sign-in only.
+// freshAddressRoute is there with local sign-in only. What it makes signs in the one
+// person of the machine, so nobody else gets it: not a page with a token either.
 var freshAddressRoute = route{
-	"POST /v1/sign-in/addresses", "", ofNothing, (*Server).freshAddress,
+	"POST /v1/sign-in/addresses", scopeOperator, ofPerson, (*Server).freshAddress,
 	operation{summary: "Make another one-time token (local sign-in)", out: body[client.FreshToken](), status: http.StatusCreated},
 }
 
@@ -123,6 +124,13 @@ func (s *Server) serve(route route) http.Handler {
 		if err := s.inSight(r.Context(), route.of, session, r.PathValue("id")); err != nil {
 			s.fail(w, r, err)
 			return
+		}
+		if r.Method == http.MethodPost && session.Groups != nil {
+			// Calls go on after an answer or a decision: by the groups of now.
+			if err := s.inbox.RememberGroups(r.Context(), session.Principal, session.Groups); err != nil {
+				s.fail(w, r, err)
+				return
+			}
 		}
 		r = r.WithContext(inbox.WithSource(r.Context(), source(r, session)))
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)

@@ -64,9 +64,12 @@ type Server struct {
 	log      *slog.Logger
 	version  string
 	bodyTime time.Duration
-	streams  streamCount
-	reading  chan struct{} // a place for each call that is being read
-	names    callNames
+	// keepAlive is how often an event stream gets something, and how long one that
+	// nothing happens on outlives its session.
+	keepAlive time.Duration
+	streams   streamCount
+	reading   chan struct{} // a place for each call that is being read
+	names     callNames
 }
 
 // New returns a server for h and in. It panics if opts names no way to tell who is
@@ -75,7 +78,7 @@ func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
 	if opts == nil || (opts.Local == nil) == (opts.Identify == nil) {
 		panic("serve: exactly one of Options.Local and Options.Identify must be set")
 	}
-	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, signing: opts.SignIn, webhooks: opts.Webhooks, log: opts.Log, version: opts.Version, bodyTime: bodyTime, reading: make(chan struct{}, readers)}
+	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, signing: opts.SignIn, webhooks: opts.Webhooks, log: opts.Log, version: opts.Version, bodyTime: bodyTime, keepAlive: keepAlive, reading: make(chan struct{}, readers)}
 	s.streams.most = opts.Streams
 	if s.streams.most <= 0 {
 		s.streams.most = defaultStreams
@@ -157,12 +160,17 @@ func (s *Server) otherMethod(allowed []string) http.Handler {
 // its own storage.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	_, err := s.identifyAs(r)
-	if err != nil && s.signing != nil {
+	disabled := errors.Is(err, inbox.ErrDisabled)
+	if err != nil && !disabled && s.signing != nil {
 		http.Redirect(w, r, "/sign-in", http.StatusSeeOther)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if err != nil {
+	switch {
+	case disabled:
+		// A sign-in would succeed and come back here, round and round.
+		w.WriteHeader(http.StatusForbidden)
+	case err != nil:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="parley"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	}

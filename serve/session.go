@@ -131,6 +131,20 @@ func enabled(ctx context.Context, in *inbox.Inbox, p inbox.Principal) error {
 	return nil
 }
 
+// still reports, as an error, that the session of a request that takes long has ended:
+// its token, its sign-in, or the person's access.
+func (s *Server) still(r *asker) error {
+	now, err := s.identifyAs(r.Request)
+	if err != nil {
+		return err
+	}
+	if now.Principal != r.Principal || now.Conversation != r.Conversation || !slices.Equal(now.Scopes, r.Scopes) {
+		return ErrSignedOut
+	}
+	r.Groups = now.Groups
+	return nil
+}
+
 // identifyAs asks the ways to sign in, one after the other.
 func (s *Server) identifyAs(r *http.Request) (*Session, error) {
 	if s.embed != nil && isEmbedToken(bearer(r)) {
@@ -147,6 +161,10 @@ func (s *Server) identifyAs(r *http.Request) (*Session, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if s.embed != nil && s.embed.names(session.Principal.Issuer) {
+		// The product could mint tokens for this person.
+		return nil, fmt.Errorf("the issuer %q belongs to an API key: people who sign in here need another one", session.Principal.Issuer)
 	}
 	return session, enabled(r.Context(), s.inbox, session.Principal)
 }

@@ -1,0 +1,244 @@
+package serve_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parley-mcp/parley/host"
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/seal"
+	"github.com/parley-mcp/parley/serve"
+	"github.com/parley-mcp/parley/store/memstore"
+)
+
+// A token of a page never becomes more than it is: an address that signs in the person
+// of the machine would make it an operator's.
+func TestEmbedTokenIsNoSignIn(t *testing.T) {
+	t.Parallel()
+	e := embed(t)
+	page := e.as(e.mint(e.acme, http.StatusCreated, person("ann", "v_1", "read", "answer", "call")).Token)
+	page.post("/v1/sign-in/addresses", nil).code(http.StatusForbidden, "scope")
+	e.post("/v1/sign-in/addresses", nil).want(http.StatusCreated)
+}
+
+// An endless answer ends with the session that it was given to.
+func TestStreamsEndWithTheSession(t *testing.T) {
+	t.Parallel()
+	ann := inbox.Principal{Issuer: "https://acme.example", Tenant: "eu", Subject: "ann"}
+	for name, end := range map[string]func(e *embedding, id string){
+		"revoked": func(e *embedding, id string) {
+			e.as(e.acme).post("/v1/embed-tokens/revoke", map[string]any{"tenant": "eu", "subject": "ann", "id": id}).want(http.StatusNoContent)
+		},
+		"disabled": func(e *embedding, _ string) { e.post("/v1/ops/people/disable", ann).want(http.StatusNoContent) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := embed(t)
+			token := e.mint(e.acme, http.StatusCreated, person("ann", "v_1", "read", "call"))
+			e.as(token.Token).run("seat", map[string]any{}) // which ends when the person is disabled
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.base+"/v1/events", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer "+token.Token)
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			lines := bufio.NewReader(resp.Body)
+			if line, err := lines.ReadString('\n'); err != nil || !strings.HasPrefix(line, "id: ") {
+				t.Fatalf("%q, %v", line, err)
+			}
+			end(e, token.ID)
+			// Something happens to the person, which the stream would bring.
+			if _, err := e.inbox.Compose(t.Context(), ann, inbox.NewCall{Conversation: "v_1", Server: "desk", Method: "tools/call", Name: "later"}); err != nil && name != "disabled" {
+				t.Fatal(err)
+			}
+			rest, err := io.ReadAll(lines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(rest), "event: call") {
+				t.Errorf("the stream went on: %s", rest)
+			}
+		})
+	}
+}
+
+// A stream on which nothing happens ends, too.
+func TestQuietStreamsEndWithTheSession(t *testing.T) {
+	t.Parallel()
+	in := inbox.New(memstore.New(nil), seal.NewRing(), nil)
+	h, err := host.New(in, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	signedIn := make(chan bool, 1)
+	signedIn <- true
+	s := serve.New(h, in, &serve.Options{Identify: func(*http.Request) (*serve.Session, error) {
+		yes := <-signedIn
+		signedIn <- yes
+		if !yes {
+			return nil, serve.ErrSignedOut
+		}
+		return &serve.Session{Principal: inbox.Principal{Issuer: "i", Subject: "ann"}}, nil
+	}})
+	s.SetKeepAlive(time.Millisecond)
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/v1/events", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewReader(resp.Body)
+	if _, err := lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	<-signedIn
+	signedIn <- false
+	if _, err := io.Copy(io.Discard, lines); err != nil {
+		t.Errorf("the stream of who signed out: %v", err)
+	}
+}
+
+// Who waits for a call when their token is revoked gets nothing of it.
+func TestWaitEndsWithTheSession(t *testing.T) {
+	t.Parallel()
+	e := embed(t)
+	token := e.mint(e.acme, http.StatusCreated, person("ann", "v_1", "read", "call"))
+	page := e.as(token.Token)
+	c := page.run("seat", map[string]any{})
+	got := make(chan int, 1)
+	go func() { got <- page.try("/v1/calls/" + c.ID + "?wait=30&since=" + jsonText(c.Version)) }()
+	e.as(e.acme).post("/v1/embed-tokens/revoke", map[string]any{"tenant": "eu", "subject": "ann", "id": token.ID}).want(http.StatusNoContent)
+	if _, err := e.inbox.Stop(t.Context(), inbox.Principal{Issuer: "https://acme.example", Tenant: "eu", Subject: "ann"}, inbox.CallID(c.ID)); err != nil {
+		t.Fatal(err)
+	}
+	if status := <-got; status != http.StatusUnauthorized {
+		t.Errorf("status %d", status)
+	}
+}
+
+// A request that says neither yes nor no decides nothing: a denial is for good.
+func TestDecisionLeftOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, a := asked(t, b.inbox, serve.LocalPrincipal, "v_1", inbox.Ask{})
+	for _, body := range []string{`{}`, `null`, `{"allow":null}`, `{"allowed":true}`, `{"scope":"once"}`} {
+		b.post("/v1/approvals/"+string(a.ID), body).code(http.StatusBadRequest, "bad_request")
+	}
+	if now, err := b.inbox.Approval(t.Context(), inbox.Approver{Principal: serve.LocalPrincipal}, a.ID); err != nil || now.State != inbox.ApprovalOpen {
+		t.Errorf("%+v, %v", now, err)
+	}
+}
+
+// Groups that a person is not in any more let nothing go on.
+func TestGroupsOfNow(t *testing.T) {
+	t.Parallel()
+	e := embed(t)
+	ann := inbox.Principal{Issuer: "https://acme.example", Tenant: "eu", Subject: "ann"}
+	in := map[string]any{"tenant": "eu", "subject": "ann", "conversation": "v_1", "scopes": []string{"read", "answer", "call"}, "groups": []string{"admins"}}
+	c := e.as(e.mint(e.acme, http.StatusCreated, in).Token).run("seat", map[string]any{})
+	if groups, err := e.inbox.Groups(t.Context(), ann); err != nil || len(groups) != 1 {
+		t.Fatalf("%v, %v", groups, err)
+	}
+	later := e.as(e.mint(e.acme, http.StatusCreated, person("ann", "v_1", "read", "answer")).Token)
+	later.post("/v1/questions/"+c.Questions[0]+"/answer", map[string]any{"action": "decline"}).want(http.StatusOK)
+	if groups, err := e.inbox.Groups(t.Context(), ann); err != nil || groups == nil || len(groups) != 0 {
+		t.Errorf("the person is still in %v, %v", groups, err)
+	}
+}
+
+// An API key that was made of nothing opens to nobody, above all not to nobody's request.
+func TestAPIKeyOfNothing(t *testing.T) {
+	t.Parallel()
+	file := t.TempDir() + "/keys.json"
+	const ofNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	writeFile(t, file, `{"keys":[{"id":"a","issuer":"https://a.example","sha256":"`+ofNothing+`"}]}`)
+	if _, err := serve.ReadAPIKeys(file); err == nil || !strings.Contains(err.Error(), "empty") {
+		t.Errorf("%v", err)
+	}
+	for _, origin := range []string{"https://App.example.com", "https://app.example.com:443", "http://app.example.com:80", "https://app.example.com/"} {
+		if _, _, err := serve.NewAPIKey("a", "https://a.example", nil, []string{origin}); err == nil {
+			t.Errorf("%s: no browser sends that, and it is taken", origin)
+		}
+	}
+}
+
+// Pages of products that share the host's site get no cookie's power: not to sign a
+// person out, and not to be somebody.
+func TestProductsDoNotSignOut(t *testing.T) {
+	t.Parallel()
+	_, row, err := serve.NewAPIKey("acme", "https://acme.example", nil, []string{"https://app.acme.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := inbox.New(memstore.New(nil), seal.NewRing(), nil)
+	h, err := host.New(in, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	ann := inbox.Principal{Issuer: "https://id.example", Subject: "ann"}
+	handler := serve.New(h, in, &serve.Options{
+		Identify: func(r *http.Request) (*serve.Session, error) {
+			if r.Header.Get("Cookie") == "" {
+				return nil, serve.ErrSignedOut
+			}
+			return &serve.Session{Principal: inbox.Principal{Issuer: r.Header.Get("Cookie"), Subject: "ann"}}, nil
+		},
+		SignIn:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "done") }),
+		APIKeys: []*serve.APIKey{row}, Keys: inbox.NewKeys(),
+	}).Handler()
+	ask := func(method, path string, header http.Header) int {
+		r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader("{}"))
+		r.Header = header
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w.Code
+	}
+	elsewhere := http.Header{"Origin": {"https://app.acme.example"}, "Sec-Fetch-Site": {"same-site"}, "Cookie": {ann.Issuer}}
+	if got := ask(http.MethodPost, "/sign-out", elsewhere); got != http.StatusForbidden {
+		t.Errorf("a product signs a person out: %d", got)
+	}
+	if got := ask(http.MethodGet, "/v1/session", elsewhere); got != http.StatusUnauthorized {
+		t.Errorf("a product is a person: %d", got)
+	}
+	// A person whose issuer an API key has would be whoever the product says.
+	if got := ask(http.MethodGet, "/v1/session", http.Header{"Cookie": {"https://acme.example"}}); got != http.StatusUnauthorized {
+		t.Errorf("a person in a product's namespace: %d", got)
+	}
+	// One whose access was taken away is told so, and not sent to sign in once more.
+	if got := ask(http.MethodGet, "/", http.Header{"Cookie": {ann.Issuer}}); got != http.StatusOK {
+		t.Errorf("the page: %d", got)
+	}
+	if err := in.Disable(t.Context(), ann); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(http.MethodGet, "/", http.Header{"Cookie": {ann.Issuer}}); got != http.StatusForbidden {
+		t.Errorf("the page of a disabled person: %d", got)
+	}
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
