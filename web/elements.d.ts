@@ -16,6 +16,14 @@ export declare class ParleyQuestion extends HTMLElement implements ParleyElement
 	readonly questionId: string
 }
 
+/** `<parley-approval approval-id base>`: one of the host's own requests for permission as a card, until it is a record. */
+export declare class ParleyApproval extends HTMLElement implements ParleyElement {
+	getToken: TokenSource
+	/** The surface that is recorded with the decision. Default: chat. */
+	via: 'chat' | 'inbox'
+	readonly approvalId: string
+}
+
 /** `<parley-chat conversation-id base>`: one conversation. */
 export declare class ParleyChat extends HTMLElement implements ParleyElement {
 	getToken: TokenSource
@@ -24,7 +32,7 @@ export declare class ParleyChat extends HTMLElement implements ParleyElement {
 	show(call: string): void
 }
 
-/** `<parley-inbox base>`: all open questions of the signed-in person. */
+/** `<parley-inbox base>`: all open questions and permissions of the signed-in person. */
 export declare class ParleyInbox extends HTMLElement implements ParleyElement {
 	getToken: TokenSource
 }
@@ -33,9 +41,11 @@ export declare class ParleyInbox extends HTMLElement implements ParleyElement {
 export interface ParleyEventMap {
 	/** The server took an answer of this page. */
 	'parley-answered': CustomEvent<{ id: string; action: 'accept' | 'decline' | 'cancel' }>
+	/** The server took a decision on a permission of this page. */
+	'parley-decided': CustomEvent<{ id: string; allow: boolean }>
 	/** A request was refused, or no answer came (code "unreachable"). */
 	'parley-error': CustomEvent<{ id: string; code: string }>
-	/** The bearer token is not accepted any more. */
+	/** The bearer token is not accepted any more. Set getToken again once there is another. */
 	'parley-token-expired': CustomEvent<null>
 	/** A form shows errors, or shows them no more. */
 	'parley-problem': CustomEvent<{ shown: boolean }>
@@ -48,6 +58,7 @@ type Attributes = { base?: string; class?: string; id?: string; ref?: unknown; k
 declare global {
 	interface HTMLElementTagNameMap {
 		'parley-question': ParleyQuestion
+		'parley-approval': ParleyApproval
 		'parley-chat': ParleyChat
 		'parley-inbox': ParleyInbox
 	}
@@ -55,6 +66,7 @@ declare global {
 	namespace JSX {
 		interface IntrinsicElements {
 			'parley-question': Attributes & { 'question-id': string; getToken?: TokenSource }
+			'parley-approval': Attributes & { 'approval-id': string; getToken?: TokenSource }
 			'parley-chat': Attributes & { 'conversation-id': string; getToken?: TokenSource }
 			'parley-inbox': Attributes & { getToken?: TokenSource }
 		}

@@ -132,6 +132,9 @@ var en = {
   "connection.back": "Connected to Parley again",
   "said.asks": "{server} asks: {message}",
   "said.ended": "{tool} on {server} has ended",
+  "said.approval": "Your permission is needed: {tool} on {server}",
+  "said.notify": "{server} asks you something",
+  "said.notify.approval": "Parley needs your permission",
   "who.local": "this computer",
   "signin.title": "You are not signed in",
   "signin.text": "Parley signs you in by an address that it prints when it starts. In a terminal on this computer, start it:",
@@ -150,6 +153,76 @@ var en = {
   "page.servers": "Servers",
   "page.untitled": "Untitled conversation",
   "page.who": "Signed in: {name}",
+  "page.sign-out": "Sign out",
+  "page.more": "More",
+  "page.permissions": "Permissions",
+  "page.trail": "Your trail",
+  "page.notify": "Notify me in this browser",
+  "page.notify.on": "Notifications are on while this page is open and out of sight. They say who asks, never what.",
+  "page.notify.off": "Tells you when a question comes while this page is open and out of sight.",
+  "page.notify.denied": "The browser does not allow notifications of this page.",
+  "disabled.title": "You may not use this any more",
+  "disabled.text": "Whoever runs this Parley has taken your access away. Your open calls have ended, and nothing more is sent for you.",
+  "permissions.title": "Permissions that hold",
+  "permissions.about": "Tools that a model may use for you without asking again. Each holds for exactly the tool as it was: if its server changes it, you are asked.",
+  "permissions.none": "There are none. Every use of a tool that needs a permission is asked about.",
+  "permissions.tool": "{tool} on {server}",
+  "permissions.always": "In all your conversations, since {at}",
+  "permissions.conversation": "In one conversation, since {at}",
+  "permissions.show": "Show the conversation",
+  "permissions.revoke": "Revoke",
+  "permissions.revoke.of": "Revoke {tool} on {server}",
+  "permissions.revoked": "Revoked: you are asked about {tool} on {server} again.",
+  "trail.title": "Your trail",
+  "trail.about": "What happened to your calls, the newest first. It holds no argument and no answer.",
+  "trail.none": "Nothing happened yet.",
+  "trail.more": "Show older entries",
+  "trail.end": "That is all.",
+  "trail.list": "Entries",
+  "trail.composed": "You called {tool} on {server}.",
+  "trail.composed.model": "A model asked for {tool} on {server} for you.",
+  "trail.asked": "{server} asked you a question.",
+  "trail.asked.url": "{server} asked you to open a website.",
+  "trail.shown": "The question of {server} was shown to you{via}.",
+  "trail.shown.approval": "The request for permission for {tool} on {server} was shown{by}{via}.",
+  "trail.expiring": "A question of {server} is about to expire without an answer.",
+  "trail.opened": "You agreed to open an address for {server}{via}.",
+  "trail.answered.accepted": "You answered {server}{via}.",
+  "trail.answered.declined": "You declined a question of {server}{via}.",
+  "trail.answered.cancelled": "You cancelled a question of {server}{via}.",
+  "trail.answered": "You answered {server}{via}.",
+  "trail.checked": "An answer to {server} did not fit the question and was not taken.",
+  "trail.taken_back": "You took an answer to {server} back{via}.",
+  "trail.delivered": { one: "An answer was sent to {server}.", other: "{n} answers were sent to {server}." },
+  "trail.closed": "A question of {server} ended without an answer.",
+  "trail.blocked": "{tool} on {server} cannot go on yet.",
+  "trail.uncertain": "It is not known whether {tool} on {server} happened.",
+  "trail.finished": "{tool} on {server} ended: {state}.",
+  "trail.denied": "{tool} on {server} was not allowed.",
+  "trail.stopped": "{tool} on {server} was stopped{by}.",
+  "trail.resolved": "You decided what became of {tool} on {server}.",
+  "trail.approval_asked": "Permission was asked for {tool} on {server}.",
+  "trail.approval_decided.allowed": "{tool} on {server} was allowed{by}{via}.",
+  "trail.approval_decided.denied": "{tool} on {server} was not allowed{by}{via}.",
+  "trail.approval_closed": "The request for permission for {tool} on {server} ended without a decision.",
+  "trail.approval_revoked": "A permission for {tool} on {server} was revoked{by}.",
+  "trail.disabled": "Your access was taken away{by}.",
+  "trail.enabled": "Your access was given back{by}.",
+  "trail.erased": "What was stored of you was removed{by}.",
+  "trail.credential_read": "A sign-in of yours was used for {server}.",
+  "trail.other": "Something of the kind {kind} happened.",
+  "trail.by.you": " by you",
+  "trail.by.machine": " by Parley",
+  "trail.by": " by {who}",
+  "trail.a-tool": "A tool",
+  "trail.a-server": "a server",
+  "trail.end.done": "done",
+  "trail.end.failed": "failed",
+  "trail.end.stopped": "stopped",
+  "trail.end.expired": "without an answer",
+  "trail.end.interrupted": "interrupted",
+  "trail.end.lapsed": "the server no longer continues it",
+  "trail.end.denied": "not allowed",
   "server.connected": "connected",
   "server.idle": "not in use",
   "server.failed": "cannot be reached",
@@ -181,6 +254,7 @@ var en = {
   "tool.titled": "“{title}”",
   "call.ran": "You ran {tool} on {server}",
   "call.ran.at": "You ran {tool} on {server} ({place})",
+  "call.model": "A model asked for {tool} on {server}",
   "call.replaces": "This runs an earlier call again.",
   "call.replaces.show": "Show the earlier call",
   "call.no-arguments": "No arguments.",
@@ -261,7 +335,57 @@ var en = {
   "card.folded": "Left for later. The question stays open.",
   "card.changed": "{server} has changed the question. Look at it again before you send.",
   "card.closed-elsewhere": "This question was closed elsewhere in the meantime. What you did here was not sent; what counts is below.",
+  "card.read-only": "It can be looked at here, but not decided. Open Parley itself for that.",
   "card.take-back": "You can change your mind until your answers are sent to {server}.",
+  "approval.kind": "Parley asks for permission",
+  "approval.asks.model": "A model wants to use {tool} on {server}",
+  "approval.asks.model-of": "A model of {who} wants to use {tool} on {server}",
+  "approval.asks.you": "You want to use {tool} on {server}",
+  "approval.asks.person": "{who} wants to use {tool} on {server}",
+  "approval.asked.model": "A model wanted to use {tool} on {server}",
+  "approval.asked.model-of": "A model of {who} wanted to use {tool} on {server}",
+  "approval.asked.you": "You wanted to use {tool} on {server}",
+  "approval.asked.person": "{who} wanted to use {tool} on {server}",
+  "approval.server": "Server",
+  "approval.local": "(this computer)",
+  "approval.tool": "Tool",
+  "approval.why": "Why you are asked",
+  "approval.why.rule": "A rule of this Parley asks a person first.",
+  "approval.rule": "Rule: {rule}",
+  "approval.sent": "What is sent to {server}",
+  "approval.json": "Exactly this, as JSON",
+  "approval.more": { one: "And {n} more value, which the JSON below shows.", other: "And {n} more values, which the JSON below shows." },
+  "approval.large": "Much would be sent ({size}). Look at it before you decide.",
+  "approval.large.hidden": "Much would be sent ({size}), which cannot be shown here.",
+  "approval.about": "What {server} says about the tool",
+  "approval.answered": { one: "You have answered a question, and your answer would be sent now:", other: "You have answered questions, and your answers would be sent now:" },
+  "approval.answered.other": { one: "The asker has answered a question, and the answer would be sent now:", other: "The asker has answered questions, and the answers would be sent now:" },
+  "approval.decide": "Decide",
+  "approval.allow.once": "Allow once",
+  "approval.allow.conversation": "Allow in this conversation",
+  "approval.allow.always": "Always allow this tool",
+  "approval.deny": "Don’t allow",
+  "approval.help.once": "This call is sent to {server}, and no other one.",
+  "approval.help.conversation": "This call is sent, and further calls of exactly this tool in this conversation without asking you.",
+  "approval.help.always": "This call is sent, and further calls of exactly this tool in all your conversations without asking you. If {server} changes the tool, you are asked again. You can revoke it.",
+  "approval.help.deny": "The call ends. Nothing more is sent to {server}.",
+  "approval.waits.group": "Waiting for somebody of the group {group}.",
+  "approval.waits.person": "Waiting for {who}.",
+  "approval.waits.not-you": "Who asked may not decide.",
+  "approval.until": "Open until {when}. Without a decision nothing more is sent.",
+  "approval.allowed.once": "You allowed this call {at}{via}.",
+  "approval.allowed.conversation": "You allowed this tool in the conversation {at}{via}.",
+  "approval.allowed.always": "You allowed this tool always {at}{via}.",
+  "approval.denied": "You did not allow it {at}{via}. Nothing more was sent.",
+  "approval.allowed.once.by": "{who} allowed this call {at}.",
+  "approval.allowed.conversation.by": "{who} allowed this tool in the conversation {at}.",
+  "approval.allowed.always.by": "{who} allowed this tool always {at}.",
+  "approval.denied.by": "{who} did not allow it {at}. Nothing more was sent.",
+  "approval.expired": "Nobody decided by then: it ended {at}. Nothing more was sent.",
+  "approval.withdrawn": "No permission is needed any more, because the call ended.",
+  "approval.closed-elsewhere": "This was decided elsewhere in the meantime. What you did here does not count; what counts is below.",
+  "approval.revoke": "Revoke",
+  "approval.revoke.hint": "From then on you are asked again.",
   "action.send": "Send to {server}",
   "action.accept": "Accept and tell {server}",
   "action.review": "Review answers",
@@ -292,6 +416,7 @@ var en = {
   "closed.server": "{server} withdrew the question. Nothing was sent.",
   "closed.stop": "The question ended because you stopped the call. Nothing was sent.",
   "closed.call_ended": "The question ended because its call ended. Nothing was sent.",
+  "closed.policy": "The question ended because a rule of this Parley does not allow the call any more. Nothing was sent.",
   "closed.host_stopped": "The question ended because the connection to {server} was lost. Nothing was sent.",
   "via.chat": " in this conversation",
   "via.inbox": " from the inbox",
@@ -315,7 +440,16 @@ var en = {
   "field.send-empty": "Send it empty on purpose",
   "inbox.none": "No questions waiting",
   "inbox.waiting": { one: "{n} question waiting", other: "{n} questions waiting" },
-  "inbox.about": "Questions of all your conversations, the oldest first.",
+  "inbox.permissions": { one: "{n} permission to decide", other: "{n} permissions to decide" },
+  "inbox.both": "{questions}, {permissions}",
+  "inbox.about": "What waits for you in all your conversations, the oldest first.",
+  "inbox.of-others": "Of {who}",
+  "refusals.text": { one: "{n} question from {server} was not shown, because it asks too much.", other: "{n} questions from {server} were not shown, because it asks too much." },
+  "refusals.since": "Since {at}.",
+  "refusals.title": "Questions that were not shown",
+  "refusals.stop": "Stop all from {server}",
+  "refusals.clear": "Understood",
+  "refusals.stopped": { one: "{n} call of {server} was stopped.", other: "{n} calls of {server} were stopped." },
   "inbox.context": "While running {tool}",
   "inbox.show": "Show the conversation",
   "limit.whole": "A whole number",
@@ -471,13 +605,17 @@ var API = class {
     this.base = base.replace(/\/+$/, "");
     this.#token = token;
   }
-  /** request sends one request and hands back the response, whatever its status. */
+  /**
+   * request sends one request and hands back the response, whatever its status. A
+   * cookie goes along on the Parley's own pages alone: pages of other origins have
+   * nothing but the token that they were given.
+   */
   async request(method, path, init = {}) {
     const headers = new Headers(init.headers);
     const token = await this.#token();
     if (token) headers.set("Authorization", `Bearer ${token}`);
     try {
-      return await fetch(this.base + path, { ...init, method, headers, credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer" });
+      return await fetch(this.base + path, { ...init, method, headers, credentials: "same-origin", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer" });
     } catch (error) {
       if (init.signal?.aborted) throw error;
       throw new Unreachable();
@@ -578,6 +716,142 @@ function nextBreak(text2, from) {
   return -1;
 }
 
+// src/lib/feed.ts
+var firstWait = 2e3;
+var longestWait = 3e4;
+var silence = 45e3;
+var hiddenFor = 6e4;
+var hiddenPoll = 6e4;
+var Feed = class {
+  #api;
+  #reader;
+  #running = null;
+  #lastId = "";
+  constructor(api, reader) {
+    this.#api = api;
+    this.#reader = reader;
+  }
+  get running() {
+    return this.#running !== null;
+  }
+  /** start opens the stream and keeps it open. Starting twice is harmless. */
+  start() {
+    if (this.#running) return;
+    const running = new AbortController();
+    this.#running = running;
+    void this.#run(running.signal);
+  }
+  /** stop closes the stream, for good unless started again. */
+  stop() {
+    this.#running?.abort();
+    this.#running = null;
+  }
+  async #run(signal) {
+    const { loaded, snapshot, connection } = this.#reader;
+    let wait = firstWait;
+    let failures = 0;
+    while (!signal.aborted) {
+      if (document.hidden && loaded()) await whileHidden(signal, snapshot);
+      if (signal.aborted) return;
+      const parser = new EventParser();
+      if (loaded()) parser.lastId = this.#lastId;
+      try {
+        await this.#stream(parser, signal, () => {
+          failures = 0;
+        });
+      } catch (error) {
+        if (signal.aborted) return;
+        const ended = ending(error);
+        if (ended) {
+          this.#running = null;
+          connection(ended);
+          return;
+        }
+      }
+      if (parser.retry !== null) wait = parser.retry;
+      if (document.hidden) continue;
+      connection("lost");
+      const pause = Math.min(wait * 2 ** failures, longestWait);
+      failures++;
+      await patience(pause * (0.5 + Math.random() / 2), signal);
+    }
+  }
+  async #stream(parser, signal, alive) {
+    const { loaded, connection } = this.#reader;
+    const cut = new AbortController();
+    const abort = () => cut.abort();
+    signal.addEventListener("abort", abort);
+    let watchdog = window.setTimeout(abort, silence);
+    let hidden = 0;
+    const visibility = () => {
+      window.clearTimeout(hidden);
+      if (document.hidden) hidden = window.setTimeout(abort, hiddenFor);
+    };
+    document.addEventListener("visibilitychange", visibility);
+    visibility();
+    try {
+      const headers = { Accept: "text/event-stream" };
+      if (loaded() && this.#lastId) headers["Last-Event-ID"] = this.#lastId;
+      const response = await this.#api.request("GET", "/v1/events", { headers, signal: cut.signal });
+      if (!response.ok) await decode(response);
+      if (!response.body) throw new Unreachable();
+      if (loaded() && this.#lastId) connection("live");
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (; ; ) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        alive();
+        window.clearTimeout(watchdog);
+        watchdog = window.setTimeout(abort, silence);
+        for (const event of parser.push(value)) await this.#take(event);
+        this.#lastId = parser.lastId;
+        if (loaded()) connection("live");
+      }
+    } finally {
+      window.clearTimeout(watchdog);
+      window.clearTimeout(hidden);
+      document.removeEventListener("visibilitychange", visibility);
+      signal.removeEventListener("abort", abort);
+      cut.abort();
+    }
+  }
+  async #take(event) {
+    if (event.type !== "hello" && event.type !== "reset") return this.#reader.take(event);
+    await this.#reader.snapshot();
+    this.#reader.connection("live");
+  }
+};
+function ending(error) {
+  if (!(error instanceof Problem)) return null;
+  if (error.status === 401 || error.status === 403 && error.code !== "disabled") return "signed-out";
+  return error.status === 403 ? "disabled" : null;
+}
+async function whileHidden(signal, snapshot) {
+  while (document.hidden && !signal.aborted) {
+    await patience(hiddenPoll, signal);
+    if (!document.hidden || signal.aborted) return;
+    await snapshot().catch(() => void 0);
+  }
+}
+function patience(milliseconds, signal) {
+  return new Promise((resolve) => {
+    const done = () => {
+      window.clearTimeout(timer2);
+      window.removeEventListener("online", done);
+      document.removeEventListener("visibilitychange", seen);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const seen = () => {
+      if (!document.hidden) done();
+    };
+    const timer2 = window.setTimeout(done, milliseconds);
+    window.addEventListener("online", done);
+    document.addEventListener("visibilitychange", seen);
+    signal.addEventListener("abort", done);
+  });
+}
+
 // src/lib/wire.ts
 function isOpen(question) {
   return question.state === "open" || question.state === "opened";
@@ -588,27 +862,32 @@ function hasEnded(call) {
 }
 
 // src/lib/store.ts
-var firstWait = 2e3;
-var longestWait = 3e4;
-var silence = 45e3;
-var hiddenFor = 6e4;
-var hiddenPoll = 6e4;
+var refusalsWait = 2e3;
 var Store = class {
   api;
   session = null;
   servers = [];
   connection = "connecting";
+  /** Servers whose questions were not shown. */
+  refusals = [];
+  #feed;
+  #approvals = /* @__PURE__ */ new Map();
   #questions = /* @__PURE__ */ new Map();
   #calls = /* @__PURE__ */ new Map();
   #watched = /* @__PURE__ */ new Map();
   #subscribers = /* @__PURE__ */ new Set();
   #announced = /* @__PURE__ */ new Set();
   #listed = [];
-  #running = null;
-  #lastId = "";
+  #refusalsTimer = 0;
   #loaded = false;
   constructor(base, token) {
     this.api = new API(base, token);
+    this.#feed = new Feed(this.api, {
+      snapshot: () => this.#loadSnapshot(),
+      take: (event) => this.#take(event),
+      loaded: () => this.#loaded,
+      connection: (now) => this.#set(now)
+    });
   }
   subscribe(listener) {
     this.#subscribers.add(listener);
@@ -620,6 +899,29 @@ var Store = class {
   /** loaded says whether the first snapshot is here. */
   get loaded() {
     return this.#loaded;
+  }
+  /** may says whether the session has the scope; before the session is known it is taken to. */
+  may(scope) {
+    return this.session?.scopes?.includes(scope) ?? true;
+  }
+  /** bound says whether the session sees one conversation alone. */
+  get bound() {
+    return Boolean(this.session?.conversation);
+  }
+  approval(id) {
+    return this.#approvals.get(id);
+  }
+  /** asking lists the open approvals that this person decides or waits for, oldest first. */
+  asking() {
+    return [...this.#approvals.values()].filter((approval) => approval.state === "open").sort(order);
+  }
+  /** deciding lists those that wait for this person. */
+  deciding() {
+    return this.asking().filter((approval) => approval.can_decide);
+  }
+  /** approvalsOf lists the approvals of a call, oldest first. */
+  approvalsOf(call) {
+    return [...this.#approvals.values()].filter((approval) => approval.call === call).sort(order);
   }
   question(id) {
     return this.#questions.get(id);
@@ -663,8 +965,15 @@ var Store = class {
     const known = this.#questions.get(question.id);
     if (known && known.version > question.version) return;
     this.#questions.set(question.id, question);
-    if (!known && isOpen(question)) this.#tell(question);
+    if (!known && isOpen(question)) this.#tell("question", question.id, question.server, t("said.asks", { server: question.server, message: question.message.slice(0, 200) }));
     this.#emit({ kind: "question", id: question.id });
+  }
+  takeApproval(approval) {
+    const known = this.#approvals.get(approval.id);
+    if (known && known.version > approval.version) return;
+    this.#approvals.set(approval.id, approval);
+    if (!known && approval.state === "open" && approval.can_decide) this.#tell("approval", approval.id, approval.server, t("said.approval", { tool: toolCalled(approval.tool_title, approval.tool), server: approval.server }));
+    this.#emit({ kind: "approval", id: approval.id });
   }
   takeCall(call) {
     const known = this.#calls.get(call.id);
@@ -682,16 +991,55 @@ var Store = class {
   touch(call) {
     this.#emit({ kind: "call", id: call });
   }
-  // A new question is announced once, by name, wherever it is drawn.
-  #tell(question) {
-    if (this.#announced.has(question.id)) return;
-    this.#announced.add(question.id);
-    if (this.#loaded) announce(t("said.asks", { server: question.server, message: question.message.slice(0, 200) }));
+  // What is new is announced once, by name, wherever it is drawn.
+  #tell(what, id, server, sentence2) {
+    if (this.#announced.has(id)) return;
+    this.#announced.add(id);
+    if (!this.#loaded) return;
+    announce(sentence2);
+    this.#emit({ kind: "asks", what, id, server });
   }
   async loadQuestion(id) {
     const question = await this.api.read(`/v1/questions/${encodeURIComponent(id)}`);
     this.takeQuestion(question);
     return question;
+  }
+  async loadApproval(id) {
+    const approval = await this.api.read(`/v1/approvals/${encodeURIComponent(id)}`);
+    this.takeApproval(approval);
+    return approval;
+  }
+  /** loadAsking reads the open approvals: members of a group get no event of what is assigned to it. */
+  async loadAsking() {
+    const { approvals } = await this.api.read("/v1/approvals?state=open");
+    const still = /* @__PURE__ */ new Set();
+    for (const approval of approvals ?? []) {
+      still.add(approval.id);
+      this.takeApproval(approval);
+    }
+    await Promise.all(this.asking().filter((approval) => !still.has(approval.id)).map((approval) => this.#recheck(approval)));
+  }
+  // Open here but not there: somebody decided, or it is not this person's to see any more.
+  async #recheck(approval) {
+    try {
+      await this.loadApproval(approval.id);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 404) this.takeApproval({ ...approval, state: "withdrawn", can_decide: false });
+    }
+  }
+  async loadRefusals() {
+    if (this.bound || !this.may("read")) return;
+    const { refusals } = await this.api.read("/v1/refusals");
+    this.refusals = refusals ?? [];
+    this.#emit({ kind: "refusals" });
+  }
+  // A refusal is no event of its own: it came with some call.
+  #refusalsSoon() {
+    if (this.bound || this.#refusalsTimer) return;
+    this.#refusalsTimer = window.setTimeout(() => {
+      this.#refusalsTimer = 0;
+      void this.loadRefusals().catch(() => void 0);
+    }, refusalsWait);
   }
   async loadCall(id) {
     const call = await this.api.read(`/v1/calls/${encodeURIComponent(id)}`);
@@ -724,7 +1072,7 @@ var Store = class {
   /** watch keeps a conversation loaded until the returned function is called. */
   watch(conversation) {
     this.#watched.set(conversation, (this.#watched.get(conversation) ?? 0) + 1);
-    if (this.#running) void this.#loadConversation(conversation).catch(() => void 0);
+    if (this.#feed.running) void this.#loadConversation(conversation).catch(() => void 0);
     return () => {
       const left = (this.#watched.get(conversation) ?? 1) - 1;
       if (left > 0) this.#watched.set(conversation, left);
@@ -732,21 +1080,23 @@ var Store = class {
     };
   }
   async #loadConversation(id) {
-    const { calls, questions } = await this.api.read(`/v1/conversations/${encodeURIComponent(id)}`);
+    const { calls, questions, approvals } = await this.api.read(`/v1/conversations/${encodeURIComponent(id)}`);
     for (const question of questions ?? []) this.takeQuestion(question);
+    for (const approval of approvals ?? []) this.takeApproval(approval);
     for (const call of calls ?? []) this.takeCall(call);
     this.#emit({ kind: "snapshot" });
   }
   async #loadSnapshot() {
-    const [session, open] = await Promise.all([
-      this.api.read("/v1/session"),
-      this.api.read("/v1/questions?state=open"),
-      this.loadServers(),
-      this.loadConversations(),
-      ...[...this.#watched.keys()].map((id) => this.#loadConversation(id))
-    ]);
-    this.session = session;
+    this.session = await this.api.read("/v1/session");
     this.#emit({ kind: "session" });
+    const [open] = await Promise.all([
+      this.api.read("/v1/questions?state=open"),
+      this.loadAsking(),
+      this.loadRefusals(),
+      this.may("call") ? this.loadServers() : void 0,
+      this.loadConversations(),
+      ...[...this.#watched.keys()].map((id) => this.#loadConversation(id).catch(notThere))
+    ]);
     const still = /* @__PURE__ */ new Set();
     for (const question of open.questions ?? []) {
       still.add(question.id);
@@ -759,15 +1109,11 @@ var Store = class {
   }
   /** start opens the stream and keeps it open. Starting twice is harmless. */
   start() {
-    if (this.#running) return;
-    const running = new AbortController();
-    this.#running = running;
-    void this.#run(running.signal);
+    this.#feed.start();
   }
   /** stop closes the stream, for good unless started again. */
   stop() {
-    this.#running?.abort();
-    this.#running = null;
+    this.#feed.stop();
   }
   #set(connection) {
     if (this.connection === connection) return;
@@ -777,96 +1123,18 @@ var Store = class {
     if (connection === "live" && before === "lost") announce(t("connection.back"));
     this.#emit({ kind: "connection" });
   }
-  async #run(signal) {
-    let wait = firstWait;
-    let failures = 0;
-    while (!signal.aborted) {
-      if (document.hidden && this.#loaded) await this.#whileHidden(signal);
-      if (signal.aborted) return;
-      const parser = new EventParser();
-      if (this.#loaded) parser.lastId = this.#lastId;
-      try {
-        await this.#stream(parser, signal, () => {
-          failures = 0;
-        });
-      } catch (error) {
-        if (signal.aborted) return;
-        if (error instanceof Problem && (error.status === 401 || error.status === 403)) {
-          this.#running = null;
-          this.#set("signed-out");
-          return;
-        }
-      }
-      if (parser.retry !== null) wait = parser.retry;
-      if (document.hidden) continue;
-      this.#set("lost");
-      const pause = Math.min(wait * 2 ** failures, longestWait);
-      failures++;
-      await patience(pause * (0.5 + Math.random() / 2), signal);
-    }
-  }
-  async #stream(parser, signal, alive) {
-    const cut = new AbortController();
-    const abort = () => cut.abort();
-    signal.addEventListener("abort", abort);
-    let watchdog = window.setTimeout(abort, silence);
-    let hidden = 0;
-    const visibility = () => {
-      window.clearTimeout(hidden);
-      if (document.hidden) hidden = window.setTimeout(abort, hiddenFor);
-    };
-    document.addEventListener("visibilitychange", visibility);
-    visibility();
-    try {
-      const headers = { Accept: "text/event-stream" };
-      if (this.#loaded && this.#lastId) headers["Last-Event-ID"] = this.#lastId;
-      const response = await this.api.request("GET", "/v1/events", { headers, signal: cut.signal });
-      if (!response.ok) throw new Problem(response.status, {});
-      if (!response.body) throw new Unreachable();
-      if (this.#loaded && this.#lastId) this.#set("live");
-      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      for (; ; ) {
-        const { done, value } = await reader.read();
-        if (done) return;
-        alive();
-        window.clearTimeout(watchdog);
-        watchdog = window.setTimeout(abort, silence);
-        const events = parser.push(value);
-        for (const event of events) await this.#take(event);
-        this.#lastId = parser.lastId;
-        if (this.#loaded) this.#set("live");
-      }
-    } finally {
-      window.clearTimeout(watchdog);
-      window.clearTimeout(hidden);
-      document.removeEventListener("visibilitychange", visibility);
-      signal.removeEventListener("abort", abort);
-      cut.abort();
-    }
-  }
-  async #take(event) {
+  #take(event) {
     switch (event.type) {
       case "question":
         this.takeQuestion(parseExact(event.data));
         break;
+      case "approval":
+        this.takeApproval(parseExact(event.data));
+        break;
       case "call":
         this.takeCall(parseExact(event.data));
+        this.#refusalsSoon();
         break;
-      case "hello":
-      case "reset": {
-        await this.#loadSnapshot();
-        this.#set("live");
-        break;
-      }
-    }
-  }
-  // A hidden page holds no stream; it asks once a minute so that the count in
-  // its title stays true, and continues the stream when it is seen again.
-  async #whileHidden(signal) {
-    while (document.hidden && !signal.aborted) {
-      await patience(hiddenPoll, signal);
-      if (!document.hidden || signal.aborted) return;
-      await this.#loadSnapshot().catch(() => void 0);
     }
   }
 };
@@ -874,26 +1142,11 @@ function mayTakeBack(question, call) {
   if (call.state === "sent") return call.held && question.held;
   return question.round === call.round && (call.state === "waiting" || call.state === "ready" || call.state === "claimed" || call.state === "blocked");
 }
+function notThere(error) {
+  if (!(error instanceof Problem) || error.status !== 404) throw error;
+}
 function order(a, b) {
   return Date.parse(a.created_at) - Date.parse(b.created_at) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
-}
-function patience(milliseconds, signal) {
-  return new Promise((resolve) => {
-    const done = () => {
-      window.clearTimeout(timer2);
-      window.removeEventListener("online", done);
-      document.removeEventListener("visibilitychange", seen);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const seen = () => {
-      if (!document.hidden) done();
-    };
-    const timer2 = window.setTimeout(done, milliseconds);
-    window.addEventListener("online", done);
-    document.addEventListener("visibilitychange", seen);
-    signal.addEventListener("abort", done);
-  });
 }
 var shared = /* @__PURE__ */ new Map();
 function sharedStore(base, token) {
@@ -922,6 +1175,7 @@ var StoreElement = class extends HTMLElement {
   }
   set getToken(source) {
     this.#getToken = source;
+    if (this.#store?.connection === "signed-out") this.#store.start();
   }
   /** The store; without one of its own an element shares the page's store for its `base` address. */
   get store() {
@@ -930,6 +1184,16 @@ var StoreElement = class extends HTMLElement {
   }
   set store(store) {
     this.#store = store;
+  }
+  /** subscribe listens to the store, and tells the page when its token is not accepted any more. */
+  subscribe(listener) {
+    const { store } = this;
+    return store.subscribe((change) => {
+      if (change.kind === "connection" && store.connection === "signed-out") {
+        this.dispatchEvent(new CustomEvent("parley-token-expired", { bubbles: true, composed: true }));
+      }
+      listener(change);
+    });
   }
   /** takeEarlyProperties lets a page set properties before this script has loaded. */
   takeEarlyProperties() {
@@ -1066,25 +1330,25 @@ var CallView = class {
   update() {
     const call = this.#host.store.call(this.#id);
     if (!call) return;
-    const questions = this.#host.store.questionsOf(this.#id);
-    for (const question of questions) {
-      if (this.#cards.has(question.id)) continue;
-      const card = document.createElement("parley-question");
-      card.store = this.#host.store;
-      card.via = this.#host.via;
-      card.setAttribute("question-id", question.id);
-      this.#cards.set(question.id, card);
+    const { store } = this.#host;
+    const questions = store.questionsOf(this.#id);
+    const approvals = store.approvalsOf(this.#id);
+    const wanted = questions.map((question) => this.#card("question", question.id));
+    for (const approval of [...approvals].reverse()) {
+      const later = questions.findIndex((question) => Date.parse(question.created_at) > Date.parse(approval.created_at));
+      wanted.splice(later < 0 ? questions.length : later, 0, this.#card("approval", approval.id));
     }
-    const wanted = questions.map((question) => this.#cards.get(question.id)).filter((card) => card !== void 0);
     wanted.forEach((card, i) => {
       if (this.#questions.children[i] !== card) this.#questions.insertBefore(card, this.#questions.children[i] ?? null);
     });
+    const model = approvals.some((approval) => approval.actor === "model");
+    const asks = approvals.some((approval) => approval.state === "open");
     const open = questions.filter(isOpen);
-    const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: "" }, open.length, questions.map((question) => question.held && isOpen(question)), this.#busy, this.#notice]);
+    const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: "" }, open.length, questions.map((question) => question.held && isOpen(question)), model, asks, store.session?.scopes, this.#busy, this.#notice]);
     if (shape !== this.#shape) {
       this.#shape = shape;
       this.node.dataset["state"] = call.state;
-      fill(this.#action, this.#did(call));
+      fill(this.#action, this.#did(call, model, asks));
       fill(this.#progress, this.#state(call, open.length));
     }
     const resultShape = JSON.stringify([call.result, call.error, call.result_size, call.error_size]);
@@ -1093,26 +1357,45 @@ var CallView = class {
       fill(this.#outcome, this.#result(call));
     }
   }
-  // What the person did: the tool and the arguments, as they were sent.
-  #did(call) {
+  #card(kind, id) {
+    let card = this.#cards.get(id);
+    if (!card) {
+      card = document.createElement(`parley-${kind}`);
+      card.store = this.#host.store;
+      card.via = this.#host.via;
+      card.setAttribute(`${kind}-id`, id);
+      this.#cards.set(id, card);
+    }
+    return card;
+  }
+  // What the session may not do is not offered.
+  #can(call) {
+    const can = call.can ?? {};
+    const { store } = this.#host;
+    const answer = store.may("answer");
+    return { stop: answer && can.stop === true, resolve: answer && can.resolve === true, decline_rest: answer && can.decline_rest === true, run_again: store.may("call") && can.run_again === true };
+  }
+  // What the person or a model did: the tool and the arguments. While permission is
+  // asked for, the request for it shows what would be sent.
+  #did(call, model, asks) {
     const title = call.title || call.name;
     const entries = isRow(call.arguments) ? Object.entries(call.arguments) : [];
     const where = call.server_local ? t("who.local") : "";
     return el(
       "div",
       { class: "bubble" },
-      el("h2", { id: this.#headingId, tabIndex: -1 }, rich(where ? "call.ran.at" : "call.ran", { tool: toolCalled(call.title, call.name), server: call.server, place: where })),
+      el("h2", { id: this.#headingId, tabIndex: -1 }, rich(model ? "call.model" : where ? "call.ran.at" : "call.ran", { tool: toolCalled(call.title, call.name), server: call.server, place: where })),
       call.replaces ? el("p", { class: "quiet" }, t("call.replaces"), " ", el("button", { type: "button", class: "link", on: { click: () => this.#host.show(call.replaces ?? "") } }, t("call.replaces.show"))) : null,
-      call.arguments_size ? this.#large("show-arguments", "call.large-arguments", call.arguments_size) : entries.length === 0 ? el("p", { class: "quiet" }, t("call.no-arguments")) : el("dl", { class: "rows" }, entries.slice(0, mostBlocks).map(([name, value]) => {
+      asks ? null : call.arguments_size ? this.#large("show-arguments", "call.large-arguments", call.arguments_size) : entries.length === 0 ? el("p", { class: "quiet" }, t("call.no-arguments")) : el("dl", { class: "rows" }, entries.slice(0, mostBlocks).map(([name, value]) => {
         const line = scalar(value);
         return el("div", null, el("dt", null, bdi(name)), el("dd", null, line === null ? el("pre", { dir: "ltr" }, pretty(value)) : foreign("span", line)));
       })),
-      entries.length > mostBlocks ? el("p", { class: "quiet" }, t("call.more-arguments", { n: entries.length - mostBlocks })) : null,
+      !asks && entries.length > mostBlocks ? el("p", { class: "quiet" }, t("call.more-arguments", { n: entries.length - mostBlocks })) : null,
       el("p", { class: "time" }, el("time", { dateTime: call.created_at }, when(call.created_at)), title === call.name ? null : [" · ", el("code", { class: "value", dir: "ltr" }, call.name)])
     );
   }
   #state(call, open) {
-    const can = call.can ?? {};
+    const can = this.#can(call);
     const buttons = [];
     if (can.decline_rest && open > 0) buttons.push(this.#button("decline-rest", t("call.decline-rest"), () => this.#post("decline-rest")));
     if (can.stop && !can.resolve) buttons.push(this.#button("stop", t("call.stop"), () => this.#post("stop")));
@@ -1259,8 +1542,11 @@ var CallView = class {
     const open = this.#host.store.questionsOf(this.#id).filter(isOpen).at(-1);
     const card = open && this.#cards.get(open.id);
     if (card) return { name: `${open.id} ${open.mode === "url" ? open.url?.href ?? "" : ""}`, node: card };
+    const asking = this.#host.store.approvalsOf(this.#id).findLast((approval) => approval.state === "open");
+    const permission = asking && this.#cards.get(asking.id);
+    if (permission) return { name: asking.id, node: permission };
     if (hasEnded(call)) return { name: `${call.id} ${call.state}`, node: this.#outcome.childElementCount > 0 ? this.#outcome : this.#progress };
-    if (call.state === "uncertain" || call.state === "blocked" || call.state === "approving") return { name: `${call.id} ${call.state} ${call.reason}`, node: this.#progress };
+    if (call.state === "uncertain" || call.state === "blocked") return { name: `${call.id} ${call.state} ${call.reason}`, node: this.#progress };
     return null;
   }
   focus() {
@@ -2453,6 +2739,79 @@ function toolId(tool) {
   return `tool-${encodeURIComponent(tool.name)}`;
 }
 
+// src/chat/refusals.ts
+var Refusals = class {
+  node = el("section", { class: "refusals", hidden: true, tabIndex: -1, "aria-label": t("refusals.title"), "data-part": "refusals" });
+  #store;
+  #notice = null;
+  #busy = false;
+  #shape = "";
+  constructor(store) {
+    this.#store = store;
+  }
+  /** update draws what changed; call it inside keepFocus. */
+  update() {
+    const refusals = this.#store?.refusals ?? [];
+    const may = this.#store?.may("answer") ?? false;
+    const shape = JSON.stringify([refusals, may, this.#notice]);
+    if (shape === this.#shape) return;
+    this.#shape = shape;
+    this.node.hidden = refusals.length === 0 && !this.#notice;
+    fill(
+      this.node,
+      this.#notice ? el("p", { class: this.#notice.bad ? "notice bad" : "notice", role: this.#notice.bad ? "alert" : "note" }, this.#notice.text) : null,
+      refusals.map((one) => this.#row(one, may))
+    );
+  }
+  #row(one, may) {
+    const id = encodeURIComponent(one.server);
+    return el(
+      "div",
+      { class: "warning", "data-refusal": one.server },
+      el("p", null, rich("refusals.text", { n: one.count, server: one.server }), " ", t("refusals.since", { at: when(one.since) })),
+      may ? el(
+        "div",
+        { class: "actions" },
+        el("button", { type: "button", id: `refusals-stop-${id}`, "data-action": "stop-server", on: { click: () => void this.#do(() => this.#stop(one.server)) } }, rich("refusals.stop", { server: one.server })),
+        el(
+          "button",
+          { type: "button", id: `refusals-clear-${id}`, "data-action": "clear-refusals", on: { click: () => void this.#do(() => this.#clear(one.server)) } },
+          t("refusals.clear"),
+          el("span", { class: "away" }, " (", bdi(one.server), ")")
+        )
+      ) : null
+    );
+  }
+  async #stop(server) {
+    const { stopped } = await this.#api.write(`/v1/servers/${encodeURIComponent(server)}/stop`);
+    const text2 = t("refusals.stopped", { n: stopped, server });
+    this.#notice = { text: text2, bad: false };
+    announce(text2);
+    await this.#clear(server);
+  }
+  async #clear(server) {
+    await this.#api.write("/v1/refusals/clear", { body: { server } });
+  }
+  get #api() {
+    if (!this.#store) throw new Error("the element is not in the page yet");
+    return this.#store.api;
+  }
+  async #do(work) {
+    if (this.#busy) return;
+    this.#busy = true;
+    this.#notice = null;
+    try {
+      await work();
+    } catch (error) {
+      this.#notice = { text: sentence(error), bad: true };
+    }
+    this.#busy = false;
+    await this.#store?.loadRefusals().catch(() => void 0);
+    this.update();
+    if (!this.node.hidden) this.node.focus({ preventScroll: true });
+  }
+};
+
 // src/lib/base.css
 var base_default = '/* What all roots share: tokens, text, buttons, inputs. Integrators set --parley-*. */\n:host {\n	--_ink: var(--parley-ink, light-dark(#1b2026, #e7e9ec));\n	--_quiet: var(--parley-quiet, light-dark(#56606b, #a3acb5));\n	--_paper: var(--parley-paper, light-dark(#ffffff, #1b1f24));\n	--_ground: var(--parley-ground, light-dark(#f6f6f3, #121518));\n	--_line: var(--parley-line, light-dark(#d9dbde, #373e46));\n	--_edge: var(--parley-edge, light-dark(#7b858f, #7f8a95));\n	--_accent: var(--parley-accent, light-dark(#0a5f73, #6fc7da));\n	--_on-accent: var(--parley-on-accent, light-dark(#ffffff, #06222a));\n	--_tint: var(--parley-tint, light-dark(#e8f1f3, #1d2c31));\n	--_ask: var(--parley-ask, light-dark(#8a5a00, #e5b656));\n	--_ask-tint: var(--parley-ask-tint, light-dark(#fdf8ec, #221e15));\n	--_bad: var(--parley-bad, light-dark(#b0231b, #ff948a));\n	--_bad-tint: var(--parley-bad-tint, light-dark(#fdf1f0, #2b1a19));\n	--_good: var(--parley-good, light-dark(#1b6e3c, #7ad3a0));\n	--_radius: var(--parley-radius, 10px);\n	--_mono: ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace;\n	display: block;\n	color: var(--_ink);\n	font-family: var(--parley-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif);\n	font-size: 1rem;\n	line-height: 1.5;\n}\n:host([hidden]), [hidden] { display: none !important }\n*, ::before, ::after { box-sizing: border-box }\nh1, h2, h3, h4, p, ul, dl, dd, fieldset, pre, figure { margin: 0; padding: 0; border: 0 }\nfieldset { min-inline-size: 0 }\nh1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em }\nh2 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600 }\nh3 { font-size: 1.125rem; line-height: 1.35; font-weight: 650 }\nh4 { font-size: 1rem; line-height: 1.4; font-weight: 650 }\np, li, dt, dd, label, legend, code, pre, summary, h1, h2, h3, h4, button, .foreign { overflow-wrap: anywhere }\n.foreign { white-space: pre-wrap; unicode-bidi: isolate }\n.quiet, .hint, .time { color: var(--_quiet) }\n.hint, .time { font-size: .9375rem }\n/* A status that says nothing takes no room, and stays where screen readers found it. */\n[role="status"]:empty { position: absolute }\n.eyebrow { font-size: .8125rem; font-weight: 600; letter-spacing: .02em; color: var(--_quiet) }\n.away {\n	position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden;\n	clip-path: inset(50%); white-space: nowrap;\n}\na { color: var(--_accent); text-underline-offset: .15em }\ncode, pre, .code { font-family: var(--_mono); font-size: .875em }\ncode.value { color: var(--_quiet) }\npre {\n	white-space: pre-wrap; padding: .75rem; border: 1px solid var(--_line); border-radius: 6px;\n	background: var(--_ground); max-block-size: 24rem; overflow: auto;\n}\n\nbutton, a.button {\n	font: inherit; font-weight: 550; color: var(--_ink); background: var(--_paper); text-decoration: none; text-align: center;\n	border: 1px solid var(--_edge); border-radius: 7px; padding: .4375rem .875rem; min-block-size: 2.5rem; cursor: pointer;\n}\nbutton:hover, a.button:hover { border-color: var(--_ink); background: var(--_ground) }\nbutton.primary { color: var(--_on-accent); background: var(--_accent); border-color: var(--_accent) }\nbutton.primary:hover { background: color-mix(in oklab, var(--_accent) 86%, var(--_ink)) }\nbutton[aria-disabled="true"] { opacity: .65; cursor: progress }\nbutton.link {\n	font-weight: inherit; color: var(--_accent); background: none; border: 0; padding: 0; min-block-size: 1.5rem;\n	text-decoration: underline; text-underline-offset: .15em; text-align: start;\n}\n:focus-visible { outline: 3px solid var(--_accent); outline-offset: 2px; border-radius: 4px }\n[tabindex="-1"]:focus-visible { outline-offset: 4px }\n.actions { display: flex; flex-wrap: wrap; gap: .625rem; align-items: center }\n\ninput[type="text"], input[type="search"], textarea, select {\n	font: inherit; color: var(--_ink); background: var(--_paper); border: 1px solid var(--_edge); border-radius: 6px;\n	padding: .4375rem .625rem; inline-size: 100%; min-block-size: 2.5rem;\n}\ntextarea { resize: vertical; display: block }\ntextarea.code { font-family: var(--_mono); font-size: .875rem }\ninput[type="radio"], input[type="checkbox"] { inline-size: 1.25rem; block-size: 1.25rem; margin: 0; accent-color: var(--_accent); flex: none }\n\n.notice, .warning, .note {\n	padding: .625rem .875rem; border-radius: 6px; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); background: var(--_paper);\n}\n.notice button { margin-block-start: .5rem }\n.notice.bad, .warning { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.rows { display: grid; gap: .5rem }\n.rows > div { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: .125rem 1rem }\n.rows dt { color: var(--_quiet) }\n.rows .from { display: block; font-size: .875rem; color: var(--_quiet); font-style: italic }\n@media (max-width: 30rem) {\n	.rows > div { grid-template-columns: 1fr }\n}\ndetails > summary { cursor: pointer; min-block-size: 1.5rem; inline-size: fit-content }\ndetails[open] > summary { margin-block-end: .5rem }\n@media (forced-colors: active) {\n	button.primary { forced-color-adjust: none; color: HighlightText; background: Highlight; border-color: Highlight }\n	.notice, .warning, .note { border-inline-start-color: CanvasText }\n}\n';
 
@@ -2460,7 +2819,7 @@ var base_default = '/* What all roots share: tokens, text, buttons, inputs. Inte
 var form_default = '/* Fields of a form. */\n.form { display: grid; gap: 1.375rem }\n/* A question without fields leaves no gap. */\n.form:not(:has(> :not([hidden]))) { display: none }\n.field { display: grid; gap: .375rem }\nfieldset.field { display: block }\nfieldset.field > * + * { margin-block-start: .375rem }\n.field > .label, .field legend { font-weight: 600 }\n.field legend { padding: 0 }\n.optional { font-weight: 400; color: var(--_quiet) }\n.hint.mark, .hint .mark { font-style: italic }\n.field .error { color: var(--_bad); font-weight: 600 }\n.failed { border-inline-start: 4px solid var(--_bad); padding-inline-start: .875rem }\n.failed input[type="text"][aria-invalid="true"], .failed textarea[aria-invalid="true"] { border-color: var(--_bad); border-width: 2px }\ninput.short { max-inline-size: 12rem }\n\n.options { display: grid; gap: .125rem }\n.options.scroll { max-block-size: 18rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 6px; padding: .375rem .625rem; background: var(--_paper) }\n.option { display: flex; gap: .625rem; align-items: flex-start; padding-block: .3125rem; min-block-size: 2rem }\n.option input { margin-block-start: .125rem }\n.option label { flex: 1; min-inline-size: 0 }\n.option-hint { display: block; color: var(--_quiet); font-size: .9375rem }\n.filter { display: grid; gap: .25rem; margin-block-end: .5rem; max-inline-size: 22rem }\n.filter label { font-size: .9375rem }\n\n.parts { display: flex; flex-wrap: wrap; gap: .75rem 1rem }\n.parts + .parts, fieldset .twice { margin-block-start: .75rem !important }\n.part { display: grid; gap: .25rem }\n.part.wide { flex: 1; min-inline-size: 12rem }\n.part label { font-size: .9375rem }\ninput.w2 { inline-size: 4rem } input.w3 { inline-size: 7.5rem } input.w4 { inline-size: 5.5rem } input.w5 { inline-size: 7rem }\n.echo { font-variant-numeric: tabular-nums }\n.twice:empty { display: none }\n\n.summary { border: 2px solid var(--_bad); border-radius: 6px; padding: .875rem 1rem; background: var(--_bad-tint) }\n.summary ul { padding-inline-start: 1.25rem; margin-block-start: .375rem }\n.summary a { color: var(--_bad); font-weight: 600 }\n.unsupported, .left-out { color: var(--_quiet) }\n.left-out ul { padding-inline-start: 1.25rem }\n';
 
 // src/chat/chat.css
-var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.came, .progress { scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions > * { scroll-margin-block: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n[data-state="done"].state { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }\n[data-state="done"].state .actions { margin: 0 }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark, .state.wrong .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 9.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.picker.folded { padding: 0; border: 0; background: none; justify-items: start }\nfieldset.servers { display: grid; gap: .375rem }\nlegend { padding: 0 }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.arguments h2 code { font-weight: 400 }\n.about { color: var(--_quiet) }\n\n.badge { inline-size: fit-content; font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n.inbox { display: grid; gap: 1.25rem }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; color: var(--_quiet) }\n.context h2 { font-size: .9375rem; font-weight: 500 }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.call .state .mark { background: CanvasText; border-color: CanvasText; forced-color-adjust: none }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
+var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.came, .progress { scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions > * { scroll-margin-block: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n[data-state="done"].state { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }\n[data-state="done"].state .actions { margin: 0 }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark, .state.wrong .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 9.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.picker.folded { padding: 0; border: 0; background: none; justify-items: start }\nfieldset.servers { display: grid; gap: .375rem }\nlegend { padding: 0 }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.arguments h2 code { font-weight: 400 }\n.about { color: var(--_quiet) }\n\n.badge { inline-size: fit-content; font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n\n.refusals { display: grid; gap: .75rem }\n.refusals:not(:empty) { margin-block-end: 1.5rem }\n.refusals .actions { margin-block-start: .5rem }\n.inbox { display: grid; gap: 1.25rem }\n.inbox .refusals { margin: 0 }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; color: var(--_quiet) }\n.context h2 { font-size: .9375rem; font-weight: 500 }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.call .state .mark { background: CanvasText; border-color: CanvasText; forced-color-adjust: none }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
 
 // src/chat/chat.ts
 var slack = 100;
@@ -2470,6 +2829,7 @@ var ParleyChat = class extends StoreElement {
   #leave = [];
   #calls = /* @__PURE__ */ new Map();
   #picker = null;
+  #refusals = new Refusals(null);
   #folded = false;
   #news = null;
   #title = el("h1", { class: "away" }, t("chat.title"));
@@ -2491,10 +2851,11 @@ var ParleyChat = class extends StoreElement {
       conversation: () => this.conversationId,
       ran: (call) => this.show(call.id)
     });
-    fill(this.#root, this.#title, this.#empty, this.#timeline, this.#picker.node);
+    this.#refusals = new Refusals(store);
+    fill(this.#root, this.#refusals.node, this.#title, this.#empty, this.#timeline, this.#picker.node);
     this.#leave = [
-      store.subscribe((change) => {
-        if (change.kind === "conversations") return;
+      this.subscribe((change) => {
+        if (change.kind === "conversations" || change.kind === "asks") return;
         if (change.kind === "connection" && store.connection === "live") this.#picker?.retry();
         this.#render();
       }),
@@ -2553,8 +2914,12 @@ var ParleyChat = class extends StoreElement {
         const node = this.#calls.get(call.id)?.node;
         if (node && this.#timeline.children[i] !== node) this.#timeline.insertBefore(node, this.#timeline.children[i] ?? null);
       });
-      this.#empty.hidden = calls.length > 0;
-      this.#title.hidden = calls.length === 0;
+      this.#refusals.update();
+      const runs = store.may("call");
+      this.#empty.hidden = calls.length > 0 || !runs;
+      this.#title.hidden = !this.#empty.hidden;
+      if (this.#picker) this.#picker.node.hidden = !runs;
+      if (!runs) return;
       if (calls.length === 0 && this.#empty.childElementCount === 0) {
         append(this.#empty, [el("h1", null, t("chat.empty")), el("p", null, t("chat.empty.text"))]);
       }
@@ -2568,9 +2933,20 @@ var ParleyChat = class extends StoreElement {
 };
 
 // src/chat/inbox.ts
+var assignedPoll = 3e4;
+function waitingWords(store) {
+  const questions = store.waiting().length;
+  const permissions = store.deciding().length;
+  const n = questions + permissions;
+  if (permissions === 0) return { n, words: t(questions === 0 ? "inbox.none" : "inbox.waiting", { n: questions }) };
+  const decide = t("inbox.permissions", { n: permissions });
+  return { n, words: questions === 0 ? decide : t("inbox.both", { questions: t("inbox.waiting", { n: questions }), permissions: decide }) };
+}
 var ParleyInbox = class extends StoreElement {
   #root;
   #leave = null;
+  #poll = 0;
+  #refusals = new Refusals(null);
   #items = /* @__PURE__ */ new Map();
   #title = el("h1", { tabIndex: -1 });
   #list = el("div", { class: "questions" });
@@ -2581,49 +2957,419 @@ var ParleyInbox = class extends StoreElement {
   }
   connectedCallback() {
     this.takeEarlyProperties();
-    this.#leave = this.store.subscribe((change) => {
-      if (change.kind === "question" || change.kind === "snapshot") this.#render();
+    this.#refusals = new Refusals(this.store);
+    this.#leave = this.subscribe(({ kind }) => {
+      if (kind === "question" || kind === "approval" || kind === "snapshot" || kind === "refusals") this.#render();
     });
     this.store.start();
-    fill(this.#root, el("div", { class: "inbox" }, this.#title, this.#note, this.#list));
+    this.#poll = window.setInterval(() => {
+      if (!document.hidden && !this.store.bound && this.store.connection === "live") void this.store.loadAsking().catch(() => void 0);
+    }, assignedPoll);
+    fill(this.#root, el("div", { class: "inbox" }, this.#title, this.#note, this.#refusals.node, this.#list));
     this.#render();
   }
   disconnectedCallback() {
     this.#leave?.();
     this.#leave = null;
+    window.clearInterval(this.#poll);
   }
   #render() {
-    const waiting = this.store.waiting();
-    this.#title.textContent = this.store.loaded ? t(waiting.length === 0 ? "inbox.none" : "inbox.waiting", { n: waiting.length }) : t("loading");
+    const { store } = this;
+    this.#title.textContent = store.loaded ? waitingWords(store).words : t("loading");
     this.#note.textContent = t("inbox.about");
-    for (const question of waiting) {
-      if (this.#items.has(question.id)) continue;
-      const card = document.createElement("parley-question");
-      card.store = this.store;
-      card.via = "inbox";
-      card.setAttribute("question-id", question.id);
-      const item = el(
-        "div",
-        { class: "item" },
-        el(
-          "div",
-          { class: "context" },
-          el("h2", null, rich("inbox.context", { tool: toolCalled(question.tool_title, question.tool) })),
-          el("button", {
-            type: "button",
-            class: "link",
-            on: {
-              click: () => this.dispatchEvent(new CustomEvent("parley-show", { bubbles: true, composed: true, detail: { conversation: question.conversation, call: question.call } }))
-            }
-          }, t("inbox.show"))
-        ),
-        card
-      );
-      this.#items.set(question.id, item);
+    keepFocus(this.#root, () => this.#refusals.update());
+    const waiting = [...store.waiting().map((question) => ({ question, created: question.created_at })), ...store.asking().map((approval) => ({ approval, created: approval.created_at }))];
+    waiting.sort((a, b) => Date.parse(a.created) - Date.parse(b.created));
+    for (const one of waiting) {
+      const row = "question" in one ? one.question : one.approval;
+      if (this.#items.has(row.id)) continue;
+      const item = "question" in one ? this.#item("question", one.question, one.question.conversation) : this.#item("approval", one.approval, one.approval.conversation);
+      this.#items.set(row.id, item);
       this.#list.append(item);
     }
   }
+  #item(kind, row, conversation) {
+    const card = document.createElement(`parley-${kind}`);
+    card.store = this.store;
+    card.via = "inbox";
+    card.setAttribute(`${kind}-id`, row.id);
+    const show2 = () => el("button", {
+      type: "button",
+      class: "link",
+      on: {
+        click: () => this.dispatchEvent(new CustomEvent("parley-show", { bubbles: true, composed: true, detail: { conversation, call: row.call } }))
+      }
+    }, t("inbox.show"));
+    return el(
+      "div",
+      { class: "item" },
+      el(
+        "div",
+        { class: "context" },
+        el("h2", null, conversation || !("asker" in row) ? rich("inbox.context", { tool: toolCalled(row.tool_title, row.tool) }) : rich("inbox.of-others", { who: row.asker.subject })),
+        conversation ? show2() : null
+      ),
+      // a call of somebody else is not in this person's conversations
+      card
+    );
+  }
 };
+
+// src/lib/shown.ts
+var enough = 1e3;
+var half = 0.5;
+function whenShown(node, shown) {
+  let inSight = false;
+  let timer2 = 0;
+  const judge = () => {
+    const counts = inSight && !document.hidden;
+    if (!counts) {
+      window.clearTimeout(timer2);
+      timer2 = 0;
+    } else if (timer2 === 0) {
+      timer2 = window.setTimeout(() => {
+        leave();
+        shown(`in view ${enough / 1e3} s, ${window.innerWidth}x${window.innerHeight}`);
+      }, enough);
+    }
+  };
+  const observer = new IntersectionObserver((entries) => {
+    const entry = entries.at(-1);
+    if (!entry) return;
+    const view = entry.rootBounds?.height ?? window.innerHeight;
+    inSight = entry.isIntersecting && (entry.intersectionRatio >= half || entry.intersectionRect.height >= view * half);
+    judge();
+  }, { threshold: [0, 0.1, 0.2, 0.3, 0.4, half, 0.75, 1] });
+  const leave = () => {
+    observer.disconnect();
+    window.clearTimeout(timer2);
+    document.removeEventListener("visibilitychange", judge);
+  };
+  document.addEventListener("visibilitychange", judge);
+  observer.observe(node);
+  return leave;
+}
+
+// src/lib/visible.ts
+var unseen = /[^\P{C}\t\n]|[\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0]/gu;
+function visible(text2) {
+  return text2.replace(unseen, (c) => [...Array(c.length).keys()].map((i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, "0")}`).join(""));
+}
+function exactly(value) {
+  return visible(pretty(value));
+}
+
+// src/card/approval.css
+var approval_default = "/* The host's own request: a double frame and a shield, where a question has a bar. */\n.permission {\n	display: grid; gap: 1rem; padding: 1.125rem 1.25rem 1.25rem; background: var(--_paper);\n	border: 4px double var(--_accent); border-radius: 2px; scroll-margin-block: 1rem;\n}\n.permission > header { display: grid; gap: .25rem }\n.permission .eyebrow { color: var(--_accent); display: flex; align-items: center; gap: .5rem }\n.shield { flex: none; inline-size: .8125rem; block-size: 1rem; background: var(--_accent); clip-path: polygon(0 10%, 50% 0, 100% 10%, 100% 55%, 50% 100%, 0 55%) }\n.permission.record { border: 1px solid var(--_line); gap: .75rem; padding-block: .875rem 1rem }\n.permission.record h3 { font-size: 1rem }\n.permission.record .eyebrow { color: var(--_quiet) }\n.permission.record .shield { background: var(--_edge) }\n.sent { display: grid; gap: .625rem; padding: .875rem 1rem; border: 1px solid var(--_line); border-radius: 6px; background: var(--_ground) }\n.sent dd { font-weight: 550 }\n.sent pre { font-weight: 400; background: var(--_paper) }\n.answered ul { padding-inline-start: 1.25rem; display: grid; gap: .25rem }\n.answered h4 { margin-block-end: .25rem }\n.help, .permission > details { font-size: .9375rem; color: var(--_quiet) }\n@media (max-width: 30rem) {\n	.permission { padding-inline: .75rem }\n	.sent { padding-inline: .625rem }\n	.actions > button { flex: 1 1 auto }\n}\n@media (forced-colors: active) {\n	.shield { forced-color-adjust: none; background: CanvasText }\n}\n";
+
+// src/card/approval.ts
+var mostRows = 200;
+var reaches = ["once", "conversation", "always"];
+var ParleyApproval = class extends StoreElement {
+  static observedAttributes = ["approval-id"];
+  #root;
+  #via = "chat";
+  #leave = null;
+  #unwatch = () => void 0;
+  #watched = false;
+  #notice = null;
+  #busy = false;
+  #shape = "";
+  #attempt = { payload: "", key: "" };
+  #headingId = uid("approval");
+  constructor() {
+    super();
+    this.#root = shadow(this, base_default, approval_default);
+  }
+  get approvalId() {
+    return this.getAttribute("approval-id") ?? "";
+  }
+  /** The surface that decisions come from. */
+  get via() {
+    return this.#via;
+  }
+  set via(via) {
+    this.#via = via;
+  }
+  connectedCallback() {
+    this.takeEarlyProperties();
+    const store = this.store;
+    this.#leave = this.subscribe((change) => {
+      const { kind, id } = change;
+      const mine = kind === "approval" && id === this.approvalId || kind === "call" && id === this.#approval?.call;
+      if (mine || kind === "snapshot" || kind === "session" || kind === "servers") this.#render();
+    });
+    store.start();
+    if (!this.#approval && this.approvalId) void store.loadApproval(this.approvalId).catch((error) => this.#failed(error));
+    this.#render();
+  }
+  disconnectedCallback() {
+    this.#leave?.();
+    this.#leave = null;
+    this.#unwatch();
+    this.#watched = false;
+  }
+  attributeChangedCallback() {
+    if (!this.isConnected) return;
+    this.disconnectedCallback();
+    this.#notice = null;
+    this.#shape = "";
+    fill(this.#root);
+    this.connectedCallback();
+  }
+  get #approval() {
+    return this.store.approval(this.approvalId);
+  }
+  get #path() {
+    return `/v1/approvals/${encodeURIComponent(this.approvalId)}`;
+  }
+  // Large arguments are not in the row; those of one's own call can be fetched.
+  #arguments(approval) {
+    if (!approval.arguments_size) return { value: approval.arguments, size: 0 };
+    const call = approval.mine ? this.store.call(approval.call) : void 0;
+    if (call && !call.arguments_size && call.arguments !== null) return { value: call.arguments, size: 0 };
+    return { value: null, size: approval.arguments_size };
+  }
+  #render() {
+    const approval = this.#approval;
+    if (!approval) {
+      if (this.#shape === "") fill(this.#root, this.#notice ? el("section", { class: "permission" }, this.#noticeNode()) : null);
+      return;
+    }
+    this.#watch(approval);
+    const args = this.#arguments(approval);
+    const where = this.store.server(approval.server);
+    const shape = JSON.stringify([{ ...approval, version: 0 }, args.size, this.#me, this.#mayDecide(approval), this.#notice, where?.domain, where?.address]);
+    if (shape === this.#shape) return;
+    this.#shape = shape;
+    const open = new Set([...this.#root.querySelectorAll("details[open]")].map((one) => one.id));
+    const had = focused(this.#root) !== null;
+    const kept = keepFocus(this.#root, () => fill(this.#root, this.#card(approval, args)));
+    for (const one of this.#root.querySelectorAll("details")) one.open = open.has(one.id);
+    if (had && !kept) this.#focusHeading();
+  }
+  #watch(approval) {
+    if (approval.state !== "open") return this.#unwatch();
+    if (this.#watched) return;
+    this.#watched = true;
+    this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { body: { evidence, via: this.via }, keepalive: true }).catch(() => void 0));
+  }
+  get #me() {
+    return this.store.session?.principal ?? null;
+  }
+  #mayDecide(approval) {
+    return approval.can_decide && this.store.may("answer");
+  }
+  #focusHeading() {
+    this.#root.getElementById(this.#headingId)?.focus();
+  }
+  // ---- what is asked
+  #card(approval, args) {
+    const open = approval.state === "open";
+    const tool = toolCalled(visible(approval.tool_title), visible(approval.tool));
+    const { server } = approval;
+    const who = approval.actor === "model" ? approval.mine ? "model" : "model-of" : approval.mine ? "you" : "person";
+    const key = `approval.${open ? "asks" : "asked"}.${who}`;
+    return el(
+      "section",
+      { class: `permission ${open ? "open" : "record"}`, "aria-labelledby": this.#headingId, "data-approval": approval.id, "data-state": approval.state },
+      el(
+        "header",
+        null,
+        el("p", { class: "eyebrow" }, el("span", { class: "shield", "aria-hidden": "true" }), t("approval.kind")),
+        el("h3", { id: this.#headingId, tabIndex: -1, "data-part": "heading" }, rich(key, { tool, server, who: named2(approval.asker) }))
+      ),
+      this.#noticeNode(),
+      open ? null : el("p", { class: "outcome", "data-part": "outcome" }, this.#outcome(approval)),
+      el(
+        "dl",
+        { class: "rows facts" },
+        fact("approval.server", bdi(server), " ", el("span", { class: "quiet" }, this.#place(approval))),
+        fact("approval.tool", bdi(visible(approval.tool_title || approval.tool)), approval.tool_title && approval.tool_title !== approval.tool ? [" ", el("code", { class: "value", dir: "ltr" }, visible(approval.tool))] : null),
+        open ? fact("approval.why", approval.reason ? foreign("span", visible(approval.reason)) : t("approval.why.rule"), approval.rule ? el("span", { class: "from" }, rich("approval.rule", { rule: visible(approval.rule) })) : null) : null
+      ),
+      this.#sent(approval, args),
+      open && approval.description ? el("details", { id: `${this.#headingId}-about` }, el("summary", { id: `${this.#headingId}-about-more` }, rich("approval.about", { server })), foreign("p", visible(approval.description))) : null,
+      open ? [this.#answered(approval), this.#decision(approval)] : this.#record(approval)
+    );
+  }
+  #place(approval) {
+    if (approval.server_local) return t("approval.local");
+    const where = this.store.server(approval.server);
+    const domain2 = where?.domain || where?.address;
+    return domain2 ? ["(", bdi(domain2), ")"] : null;
+  }
+  #sent(approval, args) {
+    const title = el("h4", { id: `${this.#headingId}-sent` }, rich("approval.sent", { server: approval.server }));
+    if (args.size > 0) {
+      return el(
+        "div",
+        { class: "sent", "data-part": "sent" },
+        title,
+        el("p", { class: "warning" }, t(approval.mine ? "approval.large" : "approval.large.hidden", { size: bytes(args.size) })),
+        approval.mine ? this.#button("show-arguments", t("result.show"), () => void this.#busily(async () => {
+          await this.store.loadCall(approval.call);
+        })) : null
+      );
+    }
+    const row = typeof args.value === "object" && args.value !== null && !Array.isArray(args.value);
+    const entries = row && scalar(args.value) === null ? Object.entries(args.value) : [];
+    const nothing = args.value === null || args.value === void 0 || row && entries.length === 0;
+    return el(
+      "div",
+      { class: "sent", "data-part": "sent" },
+      title,
+      nothing ? el("p", { class: "quiet" }, t("call.no-arguments")) : el("dl", { class: "rows" }, entries.slice(0, mostRows).map(([name, value]) => {
+        const line = scalar(value);
+        return el(
+          "div",
+          null,
+          el("dt", null, bdi(visible(name))),
+          el("dd", null, line === null ? el("pre", { dir: "ltr", tabIndex: 0 }, exactly(value)) : line === "" ? el("span", { class: "quiet" }, t("choice.empty")) : foreign("span", visible(line)))
+        );
+      })),
+      entries.length > mostRows ? el("p", { class: "warning" }, t("approval.more", { n: entries.length - mostRows })) : null,
+      nothing ? null : this.#json(args.value)
+    );
+  }
+  #json(value) {
+    const pre = el("pre", { dir: "ltr", tabIndex: 0, "data-part": "json" });
+    return el(
+      "details",
+      { id: `${this.#headingId}-json`, on: { toggle: () => {
+        if (pre.textContent === "") pre.textContent = exactly(value);
+      } } },
+      el("summary", { id: `${this.#headingId}-json-more` }, t("approval.json")),
+      pre
+    );
+  }
+  #answered(approval) {
+    const { answered } = approval;
+    if (answered.length === 0) return null;
+    return el(
+      "div",
+      { class: "answered", "data-part": "answered" },
+      el("h4", null, t(approval.mine ? "approval.answered" : "approval.answered.other", { n: answered.length })),
+      el("ul", null, answered.map((one) => el("li", null, foreign("span", visible(one.message)))))
+    );
+  }
+  // ---- what can be done
+  #decision(approval) {
+    if (!this.#mayDecide(approval)) {
+      return [
+        el("p", { class: "note", "data-part": "waits" }, approval.can_decide ? t("card.read-only") : this.#waits(approval)),
+        this.#deadline(approval)
+      ];
+    }
+    const offered = reaches.filter((reach) => approval.offer.includes(reach));
+    return [
+      el(
+        "div",
+        { class: "actions", role: "group", "aria-label": t("approval.decide") },
+        offered.map((reach, i) => this.#button(`allow-${reach}`, t(`approval.allow.${reach}`), () => void this.#decide(true, reach), i === 0 ? "primary" : "")),
+        this.#button("deny", t("approval.deny"), () => void this.#decide(false))
+      ),
+      this.#deadline(approval),
+      el("details", { class: "help", id: `${this.#headingId}-help` }, el("summary", { id: `${this.#headingId}-help-more` }, t("help.title")), el(
+        "dl",
+        { class: "rows" },
+        offered.map((reach) => el("div", null, el("dt", null, t(`approval.allow.${reach}`)), el("dd", null, rich(`approval.help.${reach}`, { server: approval.server })))),
+        el("div", null, el("dt", null, t("approval.deny")), el("dd", null, rich("approval.help.deny", { server: approval.server })))
+      ))
+    ];
+  }
+  #waits(approval) {
+    const { assignee } = approval;
+    const who = assignee?.group ? rich("approval.waits.group", { group: visible(assignee.group) }) : assignee?.principal ? rich("approval.waits.person", { who: named2(assignee.principal) }) : rich("approval.waits.person", { who: named2(approval.asker) });
+    return [el("span", null, who), approval.other_person && approval.mine ? [" ", t("approval.waits.not-you")] : null];
+  }
+  #deadline(approval) {
+    return approval.expires_at ? el("p", { class: "hint" }, t("approval.until", { when: when(approval.expires_at) })) : null;
+  }
+  #outcome(approval) {
+    const { state, decided_by: by } = approval;
+    const moment = at(approval.closed_at);
+    if (state === "expired") return t("approval.expired", { at: moment });
+    if (state === "withdrawn" || state === "open") return t("approval.withdrawn");
+    const me = this.#me;
+    const own = by !== null && me !== null && by.subject === me.subject && by.issuer === me.issuer && by.tenant === me.tenant;
+    const via = own && approval.via && has(`via.${approval.via}`) ? t(`via.${approval.via}`) : "";
+    const what = state === "denied" ? "denied" : `allowed.${approval.scope ?? "once"}`;
+    return rich(`approval.${what}${own ? "" : ".by"}`, { who: by ? named2(by) : "", at: moment, via });
+  }
+  #record(approval) {
+    if (!approval.standing || !approval.mine || !this.store.may("answer")) return null;
+    return el(
+      "div",
+      { class: "actions" },
+      this.#button("revoke", t("approval.revoke"), () => void this.#revoke()),
+      el("p", { class: "hint" }, t("approval.revoke.hint"))
+    );
+  }
+  #noticeNode() {
+    if (!this.#notice) return null;
+    const bad = this.#notice.kind === "error";
+    return el("p", { class: bad ? "notice bad" : "notice", role: bad ? "alert" : "note", "data-part": "notice" }, this.#notice.text);
+  }
+  #button(part, label2, press, className = "") {
+    return el("button", { type: "button", id: `${this.#headingId}-${part}`, class: className, "data-action": part, on: { click: () => {
+      if (!this.#busy) press();
+    } } }, label2);
+  }
+  // ---- talking to the server
+  async #decide(allow, scope) {
+    const body = { allow, via: this.via, ...scope ? { scope } : {} };
+    const payload = JSON.stringify(body);
+    if (this.#attempt.payload !== payload) this.#attempt = { payload, key: randomId(16) };
+    await this.#busily(async () => {
+      const approval = await this.store.api.write(this.#path, { body, key: this.#attempt.key });
+      this.#attempt = { payload: "", key: "" };
+      this.store.takeApproval(approval);
+      this.dispatchEvent(new CustomEvent("parley-decided", { bubbles: true, composed: true, detail: { id: approval.id, allow } }));
+    });
+  }
+  async #revoke() {
+    await this.#busily(async () => {
+      this.store.takeApproval(await this.store.api.write(`${this.#path}/revoke`, { key: randomId(16) }));
+    });
+  }
+  async #busily(work) {
+    this.#notice = null;
+    this.#setBusy(true);
+    try {
+      await work();
+    } catch (error) {
+      this.#failed(error);
+    } finally {
+      this.#setBusy(false);
+      this.#render();
+      this.#focusHeading();
+    }
+  }
+  #setBusy(busy) {
+    this.#busy = busy;
+    for (const button of this.#root.querySelectorAll("button[data-action]")) {
+      if (busy) button.setAttribute("aria-disabled", "true");
+      else button.removeAttribute("aria-disabled");
+    }
+  }
+  #failed(error) {
+    const code = error instanceof Problem ? error.code : "unreachable";
+    this.dispatchEvent(new CustomEvent("parley-error", { bubbles: true, composed: true, detail: { id: this.approvalId, code } }));
+    if (error instanceof Problem && error.status === 401) this.dispatchEvent(new CustomEvent("parley-token-expired", { bubbles: true, composed: true }));
+    if (code === "approval_closed" || code === "not_decider") {
+      this.#notice = { kind: "note", text: code === "not_decider" ? sentence(error) : t("approval.closed-elsewhere") };
+      void this.store.loadApproval(this.approvalId).catch(() => void 0);
+    } else this.#notice = { kind: "error", text: sentence(error) };
+    this.#render();
+  }
+};
+function fact(key, ...value) {
+  return el("div", null, el("dt", null, t(key)), el("dd", null, value));
+}
+function named2(principal) {
+  return visible(principal.subject);
+}
 
 // src/lib/draft.ts
 var prefix = "parley.draft.";
@@ -2821,6 +3567,8 @@ var ParleyQuestion = class extends StoreElement {
   #root;
   #via = "chat";
   #leave = null;
+  #unwatch = () => void 0;
+  #watched = "";
   #phase = "form";
   #later = false;
   #form = null;
@@ -2854,8 +3602,8 @@ var ParleyQuestion = class extends StoreElement {
     const store = this.store;
     this.#draft = loadDraft(this.questionId);
     this.#later = remembered(this.questionId);
-    this.#leave = store.subscribe((change) => {
-      if (change.kind === "question" && change.id === this.questionId || change.kind === "call" && change.id === this.#question?.call || change.kind === "snapshot") this.#render();
+    this.#leave = this.subscribe((change) => {
+      if (change.kind === "question" && change.id === this.questionId || change.kind === "call" && change.id === this.#question?.call || change.kind === "snapshot" || change.kind === "session") this.#render();
     });
     store.start();
     if (!this.#question && this.questionId) void store.loadQuestion(this.questionId).catch((error) => this.#failed(error));
@@ -2864,6 +3612,8 @@ var ParleyQuestion = class extends StoreElement {
   disconnectedCallback() {
     this.#leave?.();
     this.#leave = null;
+    this.#unwatch();
+    this.#watched = "";
   }
   attributeChangedCallback() {
     if (!this.isConnected) return;
@@ -2880,7 +3630,7 @@ var ParleyQuestion = class extends StoreElement {
   }
   get #canTakeBack() {
     const question = this.#question;
-    if (!question?.can_take_back) return false;
+    if (!question?.can_take_back || !this.#mayAnswer) return false;
     const call = this.store.call(question.call);
     return !call || call.state !== "claimed" && mayTakeBack(question, call);
   }
@@ -2910,12 +3660,24 @@ var ParleyQuestion = class extends StoreElement {
       this.#phase = "form";
       this.#form = null;
     }
-    const shape = JSON.stringify([{ ...question, version: 0, seq: 0 }, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened]);
+    this.#watch(question, asked);
+    const shape = JSON.stringify([{ ...question, version: 0, seq: 0 }, this.#mayAnswer, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened]);
     if (shape === this.#shape) return;
     this.#shape = shape;
     const had = focused(this.#root) !== null;
     const kept = keepFocus(this.#root, () => fill(this.#root, this.#card(question)));
     if (had && !kept) this.#focusHeading();
+  }
+  // It is recorded that the card was in sight: once, and anew when the server asks in other words.
+  #watch(question, asked) {
+    if (!isOpen(question)) return this.#unwatch();
+    if (this.#later || this.#watched === asked) return;
+    this.#unwatch();
+    this.#watched = asked;
+    this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { body: { evidence, via: this.via }, keepalive: true }).catch(() => void 0));
+  }
+  get #mayAnswer() {
+    return this.store.may("answer");
   }
   #focusHeading() {
     this.#root.getElementById(this.#headingId)?.focus();
@@ -2938,9 +3700,13 @@ var ParleyQuestion = class extends StoreElement {
         message(question),
         question.note ? el("p", { class: "note", "data-part": "note" }, foreign("span", question.note)) : null,
         this.#noticeNode(),
-        open ? question.mode === "url" ? this.#urlBody(question) : this.#formBody(question) : this.#record(question)
+        open ? this.#body(question) : this.#record(question)
       ]
     );
+  }
+  #body(question) {
+    if (!this.#mayAnswer) return [question.mode === "url" ? address(question) : null, el("p", { class: "note", "data-part": "read-only" }, t("card.read-only")), deadline(question)];
+    return question.mode === "url" ? this.#urlBody(question) : this.#formBody(question);
   }
   #noticeNode() {
     if (!this.#notice) return null;
@@ -3267,6 +4033,7 @@ function remember(id, later) {
 // src/elements.ts
 var elements = {
   "parley-question": ParleyQuestion,
+  "parley-approval": ParleyApproval,
   "parley-chat": ParleyChat,
   "parley-inbox": ParleyInbox
 };
@@ -3275,6 +4042,7 @@ for (const [name, constructor] of Object.entries(elements)) {
 }
 prepareAnnouncer();
 export {
+  ParleyApproval,
   ParleyChat,
   ParleyInbox,
   ParleyQuestion

@@ -27,12 +27,12 @@ function next() {
 var attributeNames = /* @__PURE__ */ new Set(["role", "for", "part", "list"]);
 function el(tag, props, ...children) {
   const node = document.createElement(tag);
-  for (const [name2, value] of Object.entries(props ?? {})) {
-    if (value === void 0 || value === null || value === false && attributeNames.has(name2)) continue;
-    if (name2 === "class") node.className = String(value);
-    else if (name2 === "on") listen(node, value);
-    else if (name2.includes("-") || attributeNames.has(name2)) node.setAttribute(name2, String(value));
-    else node[name2] = value;
+  for (const [name3, value] of Object.entries(props ?? {})) {
+    if (value === void 0 || value === null || value === false && attributeNames.has(name3)) continue;
+    if (name3 === "class") node.className = String(value);
+    else if (name3 === "on") listen(node, value);
+    else if (name3.includes("-") || attributeNames.has(name3)) node.setAttribute(name3, String(value));
+    else node[name3] = value;
   }
   append(node, children);
   return node;
@@ -132,6 +132,9 @@ var en = {
   "connection.back": "Connected to Parley again",
   "said.asks": "{server} asks: {message}",
   "said.ended": "{tool} on {server} has ended",
+  "said.approval": "Your permission is needed: {tool} on {server}",
+  "said.notify": "{server} asks you something",
+  "said.notify.approval": "Parley needs your permission",
   "who.local": "this computer",
   "signin.title": "You are not signed in",
   "signin.text": "Parley signs you in by an address that it prints when it starts. In a terminal on this computer, start it:",
@@ -150,6 +153,76 @@ var en = {
   "page.servers": "Servers",
   "page.untitled": "Untitled conversation",
   "page.who": "Signed in: {name}",
+  "page.sign-out": "Sign out",
+  "page.more": "More",
+  "page.permissions": "Permissions",
+  "page.trail": "Your trail",
+  "page.notify": "Notify me in this browser",
+  "page.notify.on": "Notifications are on while this page is open and out of sight. They say who asks, never what.",
+  "page.notify.off": "Tells you when a question comes while this page is open and out of sight.",
+  "page.notify.denied": "The browser does not allow notifications of this page.",
+  "disabled.title": "You may not use this any more",
+  "disabled.text": "Whoever runs this Parley has taken your access away. Your open calls have ended, and nothing more is sent for you.",
+  "permissions.title": "Permissions that hold",
+  "permissions.about": "Tools that a model may use for you without asking again. Each holds for exactly the tool as it was: if its server changes it, you are asked.",
+  "permissions.none": "There are none. Every use of a tool that needs a permission is asked about.",
+  "permissions.tool": "{tool} on {server}",
+  "permissions.always": "In all your conversations, since {at}",
+  "permissions.conversation": "In one conversation, since {at}",
+  "permissions.show": "Show the conversation",
+  "permissions.revoke": "Revoke",
+  "permissions.revoke.of": "Revoke {tool} on {server}",
+  "permissions.revoked": "Revoked: you are asked about {tool} on {server} again.",
+  "trail.title": "Your trail",
+  "trail.about": "What happened to your calls, the newest first. It holds no argument and no answer.",
+  "trail.none": "Nothing happened yet.",
+  "trail.more": "Show older entries",
+  "trail.end": "That is all.",
+  "trail.list": "Entries",
+  "trail.composed": "You called {tool} on {server}.",
+  "trail.composed.model": "A model asked for {tool} on {server} for you.",
+  "trail.asked": "{server} asked you a question.",
+  "trail.asked.url": "{server} asked you to open a website.",
+  "trail.shown": "The question of {server} was shown to you{via}.",
+  "trail.shown.approval": "The request for permission for {tool} on {server} was shown{by}{via}.",
+  "trail.expiring": "A question of {server} is about to expire without an answer.",
+  "trail.opened": "You agreed to open an address for {server}{via}.",
+  "trail.answered.accepted": "You answered {server}{via}.",
+  "trail.answered.declined": "You declined a question of {server}{via}.",
+  "trail.answered.cancelled": "You cancelled a question of {server}{via}.",
+  "trail.answered": "You answered {server}{via}.",
+  "trail.checked": "An answer to {server} did not fit the question and was not taken.",
+  "trail.taken_back": "You took an answer to {server} back{via}.",
+  "trail.delivered": { one: "An answer was sent to {server}.", other: "{n} answers were sent to {server}." },
+  "trail.closed": "A question of {server} ended without an answer.",
+  "trail.blocked": "{tool} on {server} cannot go on yet.",
+  "trail.uncertain": "It is not known whether {tool} on {server} happened.",
+  "trail.finished": "{tool} on {server} ended: {state}.",
+  "trail.denied": "{tool} on {server} was not allowed.",
+  "trail.stopped": "{tool} on {server} was stopped{by}.",
+  "trail.resolved": "You decided what became of {tool} on {server}.",
+  "trail.approval_asked": "Permission was asked for {tool} on {server}.",
+  "trail.approval_decided.allowed": "{tool} on {server} was allowed{by}{via}.",
+  "trail.approval_decided.denied": "{tool} on {server} was not allowed{by}{via}.",
+  "trail.approval_closed": "The request for permission for {tool} on {server} ended without a decision.",
+  "trail.approval_revoked": "A permission for {tool} on {server} was revoked{by}.",
+  "trail.disabled": "Your access was taken away{by}.",
+  "trail.enabled": "Your access was given back{by}.",
+  "trail.erased": "What was stored of you was removed{by}.",
+  "trail.credential_read": "A sign-in of yours was used for {server}.",
+  "trail.other": "Something of the kind {kind} happened.",
+  "trail.by.you": " by you",
+  "trail.by.machine": " by Parley",
+  "trail.by": " by {who}",
+  "trail.a-tool": "A tool",
+  "trail.a-server": "a server",
+  "trail.end.done": "done",
+  "trail.end.failed": "failed",
+  "trail.end.stopped": "stopped",
+  "trail.end.expired": "without an answer",
+  "trail.end.interrupted": "interrupted",
+  "trail.end.lapsed": "the server no longer continues it",
+  "trail.end.denied": "not allowed",
   "server.connected": "connected",
   "server.idle": "not in use",
   "server.failed": "cannot be reached",
@@ -181,6 +254,7 @@ var en = {
   "tool.titled": "“{title}”",
   "call.ran": "You ran {tool} on {server}",
   "call.ran.at": "You ran {tool} on {server} ({place})",
+  "call.model": "A model asked for {tool} on {server}",
   "call.replaces": "This runs an earlier call again.",
   "call.replaces.show": "Show the earlier call",
   "call.no-arguments": "No arguments.",
@@ -261,7 +335,57 @@ var en = {
   "card.folded": "Left for later. The question stays open.",
   "card.changed": "{server} has changed the question. Look at it again before you send.",
   "card.closed-elsewhere": "This question was closed elsewhere in the meantime. What you did here was not sent; what counts is below.",
+  "card.read-only": "It can be looked at here, but not decided. Open Parley itself for that.",
   "card.take-back": "You can change your mind until your answers are sent to {server}.",
+  "approval.kind": "Parley asks for permission",
+  "approval.asks.model": "A model wants to use {tool} on {server}",
+  "approval.asks.model-of": "A model of {who} wants to use {tool} on {server}",
+  "approval.asks.you": "You want to use {tool} on {server}",
+  "approval.asks.person": "{who} wants to use {tool} on {server}",
+  "approval.asked.model": "A model wanted to use {tool} on {server}",
+  "approval.asked.model-of": "A model of {who} wanted to use {tool} on {server}",
+  "approval.asked.you": "You wanted to use {tool} on {server}",
+  "approval.asked.person": "{who} wanted to use {tool} on {server}",
+  "approval.server": "Server",
+  "approval.local": "(this computer)",
+  "approval.tool": "Tool",
+  "approval.why": "Why you are asked",
+  "approval.why.rule": "A rule of this Parley asks a person first.",
+  "approval.rule": "Rule: {rule}",
+  "approval.sent": "What is sent to {server}",
+  "approval.json": "Exactly this, as JSON",
+  "approval.more": { one: "And {n} more value, which the JSON below shows.", other: "And {n} more values, which the JSON below shows." },
+  "approval.large": "Much would be sent ({size}). Look at it before you decide.",
+  "approval.large.hidden": "Much would be sent ({size}), which cannot be shown here.",
+  "approval.about": "What {server} says about the tool",
+  "approval.answered": { one: "You have answered a question, and your answer would be sent now:", other: "You have answered questions, and your answers would be sent now:" },
+  "approval.answered.other": { one: "The asker has answered a question, and the answer would be sent now:", other: "The asker has answered questions, and the answers would be sent now:" },
+  "approval.decide": "Decide",
+  "approval.allow.once": "Allow once",
+  "approval.allow.conversation": "Allow in this conversation",
+  "approval.allow.always": "Always allow this tool",
+  "approval.deny": "Don’t allow",
+  "approval.help.once": "This call is sent to {server}, and no other one.",
+  "approval.help.conversation": "This call is sent, and further calls of exactly this tool in this conversation without asking you.",
+  "approval.help.always": "This call is sent, and further calls of exactly this tool in all your conversations without asking you. If {server} changes the tool, you are asked again. You can revoke it.",
+  "approval.help.deny": "The call ends. Nothing more is sent to {server}.",
+  "approval.waits.group": "Waiting for somebody of the group {group}.",
+  "approval.waits.person": "Waiting for {who}.",
+  "approval.waits.not-you": "Who asked may not decide.",
+  "approval.until": "Open until {when}. Without a decision nothing more is sent.",
+  "approval.allowed.once": "You allowed this call {at}{via}.",
+  "approval.allowed.conversation": "You allowed this tool in the conversation {at}{via}.",
+  "approval.allowed.always": "You allowed this tool always {at}{via}.",
+  "approval.denied": "You did not allow it {at}{via}. Nothing more was sent.",
+  "approval.allowed.once.by": "{who} allowed this call {at}.",
+  "approval.allowed.conversation.by": "{who} allowed this tool in the conversation {at}.",
+  "approval.allowed.always.by": "{who} allowed this tool always {at}.",
+  "approval.denied.by": "{who} did not allow it {at}. Nothing more was sent.",
+  "approval.expired": "Nobody decided by then: it ended {at}. Nothing more was sent.",
+  "approval.withdrawn": "No permission is needed any more, because the call ended.",
+  "approval.closed-elsewhere": "This was decided elsewhere in the meantime. What you did here does not count; what counts is below.",
+  "approval.revoke": "Revoke",
+  "approval.revoke.hint": "From then on you are asked again.",
   "action.send": "Send to {server}",
   "action.accept": "Accept and tell {server}",
   "action.review": "Review answers",
@@ -292,6 +416,7 @@ var en = {
   "closed.server": "{server} withdrew the question. Nothing was sent.",
   "closed.stop": "The question ended because you stopped the call. Nothing was sent.",
   "closed.call_ended": "The question ended because its call ended. Nothing was sent.",
+  "closed.policy": "The question ended because a rule of this Parley does not allow the call any more. Nothing was sent.",
   "closed.host_stopped": "The question ended because the connection to {server} was lost. Nothing was sent.",
   "via.chat": " in this conversation",
   "via.inbox": " from the inbox",
@@ -315,7 +440,16 @@ var en = {
   "field.send-empty": "Send it empty on purpose",
   "inbox.none": "No questions waiting",
   "inbox.waiting": { one: "{n} question waiting", other: "{n} questions waiting" },
-  "inbox.about": "Questions of all your conversations, the oldest first.",
+  "inbox.permissions": { one: "{n} permission to decide", other: "{n} permissions to decide" },
+  "inbox.both": "{questions}, {permissions}",
+  "inbox.about": "What waits for you in all your conversations, the oldest first.",
+  "inbox.of-others": "Of {who}",
+  "refusals.text": { one: "{n} question from {server} was not shown, because it asks too much.", other: "{n} questions from {server} were not shown, because it asks too much." },
+  "refusals.since": "Since {at}.",
+  "refusals.title": "Questions that were not shown",
+  "refusals.stop": "Stop all from {server}",
+  "refusals.clear": "Understood",
+  "refusals.stopped": { one: "{n} call of {server} was stopped.", other: "{n} calls of {server} were stopped." },
   "inbox.context": "While running {tool}",
   "inbox.show": "Show the conversation",
   "limit.whole": "A whole number",
@@ -390,7 +524,7 @@ var en = {
 var catalogues = { en };
 var language = (() => {
   const asked = (document.documentElement.lang || "en").toLowerCase();
-  for (const name2 of [asked, asked.split("-")[0] ?? "en"]) if (name2 in catalogues) return name2;
+  for (const name3 of [asked, asked.split("-")[0] ?? "en"]) if (name3 in catalogues) return name3;
   return "en";
 })();
 var catalogue = catalogues[language] ?? en;
@@ -403,13 +537,13 @@ function template(key, params) {
   return entry[plurals.select(n)] ?? entry.other;
 }
 function t(key, params = {}) {
-  return template(key, params).replace(/\{(\w+)\}/g, (_, name2) => show(params[name2]));
+  return template(key, params).replace(/\{(\w+)\}/g, (_, name3) => show(params[name3]));
 }
 function rich(key, params = {}) {
   return template(key, params).split(/(\{\w+\})/g).filter(Boolean).map((part) => {
-    const name2 = /^\{(\w+)\}$/.exec(part)?.[1];
-    if (name2 === void 0) return part;
-    const value = params[name2];
+    const name3 = /^\{(\w+)\}$/.exec(part)?.[1];
+    if (name3 === void 0) return part;
+    const value = params[name3];
     return typeof value === "string" ? bdi(value) : show(value);
   });
 }
@@ -420,8 +554,8 @@ function bytes(n) {
 function show(value) {
   return typeof value === "number" ? numbers.format(value) : value ?? "";
 }
-function toolCalled(title, name2) {
-  return title && title !== name2 ? t("tool.titled", { title }) : name2;
+function toolCalled(title, name3) {
+  return title && title !== name3 ? t("tool.titled", { title }) : name3;
 }
 function has(key) {
   return Object.hasOwn(en, key);
@@ -471,13 +605,17 @@ var API = class {
     this.base = base.replace(/\/+$/, "");
     this.#token = token2;
   }
-  /** request sends one request and hands back the response, whatever its status. */
+  /**
+   * request sends one request and hands back the response, whatever its status. A
+   * cookie goes along on the Parley's own pages alone: pages of other origins have
+   * nothing but the token that they were given.
+   */
   async request(method, path, init = {}) {
     const headers = new Headers(init.headers);
     const token2 = await this.#token();
     if (token2) headers.set("Authorization", `Bearer ${token2}`);
     try {
-      return await fetch(this.base + path, { ...init, method, headers, credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer" });
+      return await fetch(this.base + path, { ...init, method, headers, credentials: "same-origin", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer" });
     } catch (error) {
       if (init.signal?.aborted) throw error;
       throw new Unreachable();
@@ -578,6 +716,142 @@ function nextBreak(text2, from) {
   return -1;
 }
 
+// src/lib/feed.ts
+var firstWait = 2e3;
+var longestWait = 3e4;
+var silence = 45e3;
+var hiddenFor = 6e4;
+var hiddenPoll = 6e4;
+var Feed = class {
+  #api;
+  #reader;
+  #running = null;
+  #lastId = "";
+  constructor(api, reader) {
+    this.#api = api;
+    this.#reader = reader;
+  }
+  get running() {
+    return this.#running !== null;
+  }
+  /** start opens the stream and keeps it open. Starting twice is harmless. */
+  start() {
+    if (this.#running) return;
+    const running = new AbortController();
+    this.#running = running;
+    void this.#run(running.signal);
+  }
+  /** stop closes the stream, for good unless started again. */
+  stop() {
+    this.#running?.abort();
+    this.#running = null;
+  }
+  async #run(signal) {
+    const { loaded, snapshot, connection } = this.#reader;
+    let wait = firstWait;
+    let failures = 0;
+    while (!signal.aborted) {
+      if (document.hidden && loaded()) await whileHidden(signal, snapshot);
+      if (signal.aborted) return;
+      const parser = new EventParser();
+      if (loaded()) parser.lastId = this.#lastId;
+      try {
+        await this.#stream(parser, signal, () => {
+          failures = 0;
+        });
+      } catch (error) {
+        if (signal.aborted) return;
+        const ended = ending(error);
+        if (ended) {
+          this.#running = null;
+          connection(ended);
+          return;
+        }
+      }
+      if (parser.retry !== null) wait = parser.retry;
+      if (document.hidden) continue;
+      connection("lost");
+      const pause = Math.min(wait * 2 ** failures, longestWait);
+      failures++;
+      await patience(pause * (0.5 + Math.random() / 2), signal);
+    }
+  }
+  async #stream(parser, signal, alive) {
+    const { loaded, connection } = this.#reader;
+    const cut = new AbortController();
+    const abort = () => cut.abort();
+    signal.addEventListener("abort", abort);
+    let watchdog = window.setTimeout(abort, silence);
+    let hidden = 0;
+    const visibility = () => {
+      window.clearTimeout(hidden);
+      if (document.hidden) hidden = window.setTimeout(abort, hiddenFor);
+    };
+    document.addEventListener("visibilitychange", visibility);
+    visibility();
+    try {
+      const headers = { Accept: "text/event-stream" };
+      if (loaded() && this.#lastId) headers["Last-Event-ID"] = this.#lastId;
+      const response = await this.#api.request("GET", "/v1/events", { headers, signal: cut.signal });
+      if (!response.ok) await decode(response);
+      if (!response.body) throw new Unreachable();
+      if (loaded() && this.#lastId) connection("live");
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (; ; ) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        alive();
+        window.clearTimeout(watchdog);
+        watchdog = window.setTimeout(abort, silence);
+        for (const event of parser.push(value)) await this.#take(event);
+        this.#lastId = parser.lastId;
+        if (loaded()) connection("live");
+      }
+    } finally {
+      window.clearTimeout(watchdog);
+      window.clearTimeout(hidden);
+      document.removeEventListener("visibilitychange", visibility);
+      signal.removeEventListener("abort", abort);
+      cut.abort();
+    }
+  }
+  async #take(event) {
+    if (event.type !== "hello" && event.type !== "reset") return this.#reader.take(event);
+    await this.#reader.snapshot();
+    this.#reader.connection("live");
+  }
+};
+function ending(error) {
+  if (!(error instanceof Problem)) return null;
+  if (error.status === 401 || error.status === 403 && error.code !== "disabled") return "signed-out";
+  return error.status === 403 ? "disabled" : null;
+}
+async function whileHidden(signal, snapshot) {
+  while (document.hidden && !signal.aborted) {
+    await patience(hiddenPoll, signal);
+    if (!document.hidden || signal.aborted) return;
+    await snapshot().catch(() => void 0);
+  }
+}
+function patience(milliseconds, signal) {
+  return new Promise((resolve) => {
+    const done = () => {
+      window.clearTimeout(timer2);
+      window.removeEventListener("online", done);
+      document.removeEventListener("visibilitychange", seen);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const seen = () => {
+      if (!document.hidden) done();
+    };
+    const timer2 = window.setTimeout(done, milliseconds);
+    window.addEventListener("online", done);
+    document.addEventListener("visibilitychange", seen);
+    signal.addEventListener("abort", done);
+  });
+}
+
 // src/lib/wire.ts
 function isOpen(question) {
   return question.state === "open" || question.state === "opened";
@@ -588,27 +862,32 @@ function hasEnded(call) {
 }
 
 // src/lib/store.ts
-var firstWait = 2e3;
-var longestWait = 3e4;
-var silence = 45e3;
-var hiddenFor = 6e4;
-var hiddenPoll = 6e4;
+var refusalsWait = 2e3;
 var Store = class {
   api;
   session = null;
   servers = [];
   connection = "connecting";
+  /** Servers whose questions were not shown. */
+  refusals = [];
+  #feed;
+  #approvals = /* @__PURE__ */ new Map();
   #questions = /* @__PURE__ */ new Map();
   #calls = /* @__PURE__ */ new Map();
   #watched = /* @__PURE__ */ new Map();
   #subscribers = /* @__PURE__ */ new Set();
   #announced = /* @__PURE__ */ new Set();
   #listed = [];
-  #running = null;
-  #lastId = "";
+  #refusalsTimer = 0;
   #loaded = false;
   constructor(base, token2) {
     this.api = new API(base, token2);
+    this.#feed = new Feed(this.api, {
+      snapshot: () => this.#loadSnapshot(),
+      take: (event) => this.#take(event),
+      loaded: () => this.#loaded,
+      connection: (now) => this.#set(now)
+    });
   }
   subscribe(listener) {
     this.#subscribers.add(listener);
@@ -621,14 +900,37 @@ var Store = class {
   get loaded() {
     return this.#loaded;
   }
-  question(id) {
-    return this.#questions.get(id);
+  /** may says whether the session has the scope; before the session is known it is taken to. */
+  may(scope) {
+    return this.session?.scopes?.includes(scope) ?? true;
   }
-  call(id) {
-    return this.#calls.get(id);
+  /** bound says whether the session sees one conversation alone. */
+  get bound() {
+    return Boolean(this.session?.conversation);
   }
-  server(id) {
-    return this.servers.find((server) => server.id === id);
+  approval(id2) {
+    return this.#approvals.get(id2);
+  }
+  /** asking lists the open approvals that this person decides or waits for, oldest first. */
+  asking() {
+    return [...this.#approvals.values()].filter((approval) => approval.state === "open").sort(order);
+  }
+  /** deciding lists those that wait for this person. */
+  deciding() {
+    return this.asking().filter((approval) => approval.can_decide);
+  }
+  /** approvalsOf lists the approvals of a call, oldest first. */
+  approvalsOf(call) {
+    return [...this.#approvals.values()].filter((approval) => approval.call === call).sort(order);
+  }
+  question(id2) {
+    return this.#questions.get(id2);
+  }
+  call(id2) {
+    return this.#calls.get(id2);
+  }
+  server(id2) {
+    return this.servers.find((server) => server.id === id2);
   }
   /** waiting lists the open questions of this person, oldest first. */
   waiting() {
@@ -663,8 +965,15 @@ var Store = class {
     const known = this.#questions.get(question.id);
     if (known && known.version > question.version) return;
     this.#questions.set(question.id, question);
-    if (!known && isOpen(question)) this.#tell(question);
+    if (!known && isOpen(question)) this.#tell("question", question.id, question.server, t("said.asks", { server: question.server, message: question.message.slice(0, 200) }));
     this.#emit({ kind: "question", id: question.id });
+  }
+  takeApproval(approval) {
+    const known = this.#approvals.get(approval.id);
+    if (known && known.version > approval.version) return;
+    this.#approvals.set(approval.id, approval);
+    if (!known && approval.state === "open" && approval.can_decide) this.#tell("approval", approval.id, approval.server, t("said.approval", { tool: toolCalled(approval.tool_title, approval.tool), server: approval.server }));
+    this.#emit({ kind: "approval", id: approval.id });
   }
   takeCall(call) {
     const known = this.#calls.get(call.id);
@@ -682,19 +991,58 @@ var Store = class {
   touch(call) {
     this.#emit({ kind: "call", id: call });
   }
-  // A new question is announced once, by name, wherever it is drawn.
-  #tell(question) {
-    if (this.#announced.has(question.id)) return;
-    this.#announced.add(question.id);
-    if (this.#loaded) announce(t("said.asks", { server: question.server, message: question.message.slice(0, 200) }));
+  // What is new is announced once, by name, wherever it is drawn.
+  #tell(what, id2, server, sentence2) {
+    if (this.#announced.has(id2)) return;
+    this.#announced.add(id2);
+    if (!this.#loaded) return;
+    announce(sentence2);
+    this.#emit({ kind: "asks", what, id: id2, server });
   }
-  async loadQuestion(id) {
-    const question = await this.api.read(`/v1/questions/${encodeURIComponent(id)}`);
+  async loadQuestion(id2) {
+    const question = await this.api.read(`/v1/questions/${encodeURIComponent(id2)}`);
     this.takeQuestion(question);
     return question;
   }
-  async loadCall(id) {
-    const call = await this.api.read(`/v1/calls/${encodeURIComponent(id)}`);
+  async loadApproval(id2) {
+    const approval = await this.api.read(`/v1/approvals/${encodeURIComponent(id2)}`);
+    this.takeApproval(approval);
+    return approval;
+  }
+  /** loadAsking reads the open approvals: members of a group get no event of what is assigned to it. */
+  async loadAsking() {
+    const { approvals } = await this.api.read("/v1/approvals?state=open");
+    const still = /* @__PURE__ */ new Set();
+    for (const approval of approvals ?? []) {
+      still.add(approval.id);
+      this.takeApproval(approval);
+    }
+    await Promise.all(this.asking().filter((approval) => !still.has(approval.id)).map((approval) => this.#recheck(approval)));
+  }
+  // Open here but not there: somebody decided, or it is not this person's to see any more.
+  async #recheck(approval) {
+    try {
+      await this.loadApproval(approval.id);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 404) this.takeApproval({ ...approval, state: "withdrawn", can_decide: false });
+    }
+  }
+  async loadRefusals() {
+    if (this.bound || !this.may("read")) return;
+    const { refusals } = await this.api.read("/v1/refusals");
+    this.refusals = refusals ?? [];
+    this.#emit({ kind: "refusals" });
+  }
+  // A refusal is no event of its own: it came with some call.
+  #refusalsSoon() {
+    if (this.bound || this.#refusalsTimer) return;
+    this.#refusalsTimer = window.setTimeout(() => {
+      this.#refusalsTimer = 0;
+      void this.loadRefusals().catch(() => void 0);
+    }, refusalsWait);
+  }
+  async loadCall(id2) {
+    const call = await this.api.read(`/v1/calls/${encodeURIComponent(id2)}`);
     this.takeCall(call);
     return call;
   }
@@ -714,7 +1062,7 @@ var Store = class {
     const titled = new Set(tools.filter((tool) => tool.title && tool.title !== tool.name).map((tool) => tool.name));
     const stale = [...this.#calls.values()].some((call) => call.server === server && call.title === call.name && titled.has(call.name));
     if (!stale && !this.#listed.some((one) => titled.has(one.title))) return;
-    void Promise.all([this.loadConversations(), ...[...this.#watched.keys()].map((id) => this.#loadConversation(id))]).catch(() => void 0);
+    void Promise.all([this.loadConversations(), ...[...this.#watched.keys()].map((id2) => this.#loadConversation(id2))]).catch(() => void 0);
   }
   async loadConversations() {
     const { conversations } = await this.api.read("/v1/conversations");
@@ -724,29 +1072,31 @@ var Store = class {
   /** watch keeps a conversation loaded until the returned function is called. */
   watch(conversation) {
     this.#watched.set(conversation, (this.#watched.get(conversation) ?? 0) + 1);
-    if (this.#running) void this.#loadConversation(conversation).catch(() => void 0);
+    if (this.#feed.running) void this.#loadConversation(conversation).catch(() => void 0);
     return () => {
-      const left = (this.#watched.get(conversation) ?? 1) - 1;
-      if (left > 0) this.#watched.set(conversation, left);
+      const left2 = (this.#watched.get(conversation) ?? 1) - 1;
+      if (left2 > 0) this.#watched.set(conversation, left2);
       else this.#watched.delete(conversation);
     };
   }
-  async #loadConversation(id) {
-    const { calls, questions } = await this.api.read(`/v1/conversations/${encodeURIComponent(id)}`);
+  async #loadConversation(id2) {
+    const { calls, questions, approvals } = await this.api.read(`/v1/conversations/${encodeURIComponent(id2)}`);
     for (const question of questions ?? []) this.takeQuestion(question);
+    for (const approval of approvals ?? []) this.takeApproval(approval);
     for (const call of calls ?? []) this.takeCall(call);
     this.#emit({ kind: "snapshot" });
   }
   async #loadSnapshot() {
-    const [session, open] = await Promise.all([
-      this.api.read("/v1/session"),
-      this.api.read("/v1/questions?state=open"),
-      this.loadServers(),
-      this.loadConversations(),
-      ...[...this.#watched.keys()].map((id) => this.#loadConversation(id))
-    ]);
-    this.session = session;
+    this.session = await this.api.read("/v1/session");
     this.#emit({ kind: "session" });
+    const [open] = await Promise.all([
+      this.api.read("/v1/questions?state=open"),
+      this.loadAsking(),
+      this.loadRefusals(),
+      this.may("call") ? this.loadServers() : void 0,
+      this.loadConversations(),
+      ...[...this.#watched.keys()].map((id2) => this.#loadConversation(id2).catch(notThere))
+    ]);
     const still = /* @__PURE__ */ new Set();
     for (const question of open.questions ?? []) {
       still.add(question.id);
@@ -759,15 +1109,11 @@ var Store = class {
   }
   /** start opens the stream and keeps it open. Starting twice is harmless. */
   start() {
-    if (this.#running) return;
-    const running = new AbortController();
-    this.#running = running;
-    void this.#run(running.signal);
+    this.#feed.start();
   }
   /** stop closes the stream, for good unless started again. */
   stop() {
-    this.#running?.abort();
-    this.#running = null;
+    this.#feed.stop();
   }
   #set(connection) {
     if (this.connection === connection) return;
@@ -777,96 +1123,18 @@ var Store = class {
     if (connection === "live" && before === "lost") announce(t("connection.back"));
     this.#emit({ kind: "connection" });
   }
-  async #run(signal) {
-    let wait = firstWait;
-    let failures = 0;
-    while (!signal.aborted) {
-      if (document.hidden && this.#loaded) await this.#whileHidden(signal);
-      if (signal.aborted) return;
-      const parser = new EventParser();
-      if (this.#loaded) parser.lastId = this.#lastId;
-      try {
-        await this.#stream(parser, signal, () => {
-          failures = 0;
-        });
-      } catch (error) {
-        if (signal.aborted) return;
-        if (error instanceof Problem && (error.status === 401 || error.status === 403)) {
-          this.#running = null;
-          this.#set("signed-out");
-          return;
-        }
-      }
-      if (parser.retry !== null) wait = parser.retry;
-      if (document.hidden) continue;
-      this.#set("lost");
-      const pause = Math.min(wait * 2 ** failures, longestWait);
-      failures++;
-      await patience(pause * (0.5 + Math.random() / 2), signal);
-    }
-  }
-  async #stream(parser, signal, alive) {
-    const cut = new AbortController();
-    const abort = () => cut.abort();
-    signal.addEventListener("abort", abort);
-    let watchdog = window.setTimeout(abort, silence);
-    let hidden = 0;
-    const visibility = () => {
-      window.clearTimeout(hidden);
-      if (document.hidden) hidden = window.setTimeout(abort, hiddenFor);
-    };
-    document.addEventListener("visibilitychange", visibility);
-    visibility();
-    try {
-      const headers = { Accept: "text/event-stream" };
-      if (this.#loaded && this.#lastId) headers["Last-Event-ID"] = this.#lastId;
-      const response = await this.api.request("GET", "/v1/events", { headers, signal: cut.signal });
-      if (!response.ok) throw new Problem(response.status, {});
-      if (!response.body) throw new Unreachable();
-      if (this.#loaded && this.#lastId) this.#set("live");
-      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      for (; ; ) {
-        const { done, value } = await reader.read();
-        if (done) return;
-        alive();
-        window.clearTimeout(watchdog);
-        watchdog = window.setTimeout(abort, silence);
-        const events = parser.push(value);
-        for (const event of events) await this.#take(event);
-        this.#lastId = parser.lastId;
-        if (this.#loaded) this.#set("live");
-      }
-    } finally {
-      window.clearTimeout(watchdog);
-      window.clearTimeout(hidden);
-      document.removeEventListener("visibilitychange", visibility);
-      signal.removeEventListener("abort", abort);
-      cut.abort();
-    }
-  }
-  async #take(event) {
+  #take(event) {
     switch (event.type) {
       case "question":
         this.takeQuestion(parseExact(event.data));
         break;
+      case "approval":
+        this.takeApproval(parseExact(event.data));
+        break;
       case "call":
         this.takeCall(parseExact(event.data));
+        this.#refusalsSoon();
         break;
-      case "hello":
-      case "reset": {
-        await this.#loadSnapshot();
-        this.#set("live");
-        break;
-      }
-    }
-  }
-  // A hidden page holds no stream; it asks once a minute so that the count in
-  // its title stays true, and continues the stream when it is seen again.
-  async #whileHidden(signal) {
-    while (document.hidden && !signal.aborted) {
-      await patience(hiddenPoll, signal);
-      if (!document.hidden || signal.aborted) return;
-      await this.#loadSnapshot().catch(() => void 0);
     }
   }
 };
@@ -874,26 +1142,11 @@ function mayTakeBack(question, call) {
   if (call.state === "sent") return call.held && question.held;
   return question.round === call.round && (call.state === "waiting" || call.state === "ready" || call.state === "claimed" || call.state === "blocked");
 }
+function notThere(error) {
+  if (!(error instanceof Problem) || error.status !== 404) throw error;
+}
 function order(a, b) {
   return Date.parse(a.created_at) - Date.parse(b.created_at) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
-}
-function patience(milliseconds, signal) {
-  return new Promise((resolve) => {
-    const done = () => {
-      window.clearTimeout(timer2);
-      window.removeEventListener("online", done);
-      document.removeEventListener("visibilitychange", seen);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const seen = () => {
-      if (!document.hidden) done();
-    };
-    const timer2 = window.setTimeout(done, milliseconds);
-    window.addEventListener("online", done);
-    document.addEventListener("visibilitychange", seen);
-    signal.addEventListener("abort", done);
-  });
 }
 var shared = /* @__PURE__ */ new Map();
 function sharedStore(base, token2) {
@@ -922,6 +1175,7 @@ var StoreElement = class extends HTMLElement {
   }
   set getToken(source) {
     this.#getToken = source;
+    if (this.#store?.connection === "signed-out") this.#store.start();
   }
   /** The store; without one of its own an element shares the page's store for its `base` address. */
   get store() {
@@ -931,14 +1185,24 @@ var StoreElement = class extends HTMLElement {
   set store(store) {
     this.#store = store;
   }
+  /** subscribe listens to the store, and tells the page when its token is not accepted any more. */
+  subscribe(listener) {
+    const { store } = this;
+    return store.subscribe((change) => {
+      if (change.kind === "connection" && store.connection === "signed-out") {
+        this.dispatchEvent(new CustomEvent("parley-token-expired", { bubbles: true, composed: true }));
+      }
+      listener(change);
+    });
+  }
   /** takeEarlyProperties lets a page set properties before this script has loaded. */
   takeEarlyProperties() {
     const self = this;
-    for (const name2 of ["getToken", "store", "via"]) {
-      if (!Object.hasOwn(this, name2)) continue;
-      const value = self[name2];
-      delete self[name2];
-      self[name2] = value;
+    for (const name3 of ["getToken", "store", "via"]) {
+      if (!Object.hasOwn(this, name3)) continue;
+      const value = self[name3];
+      delete self[name3];
+      self[name3] = value;
     }
   }
 };
@@ -999,8 +1263,8 @@ function textBlock(value) {
   if (!long) return body;
   return el("details", { class: "long" }, el("summary", null, t("result.long", { n: value.length })), body);
 }
-function named(key, name2, extra) {
-  return el("p", { class: "attachment" }, rich(key, { name: name2 }), extra ? [" (", bdi(extra), ")"] : null);
+function named(key, name3, extra) {
+  return el("p", { class: "attachment" }, rich(key, { name: name3 }), extra ? [" (", bdi(extra), ")"] : null);
 }
 function size(base64) {
   if (typeof base64 !== "string") return "";
@@ -1057,34 +1321,34 @@ var CallView = class {
   #busy = false;
   #notice = "";
   #keys = /* @__PURE__ */ new Map();
-  constructor(id, host) {
-    this.#id = id;
+  constructor(id2, host) {
+    this.#id = id2;
     this.#host = host;
-    this.node = el("article", { class: "call", "aria-labelledby": this.#headingId, "data-call": id }, this.#action, this.#questions, this.#outcome, this.#progress);
+    this.node = el("article", { class: "call", "aria-labelledby": this.#headingId, "data-call": id2 }, this.#action, this.#questions, this.#outcome, this.#progress);
   }
   /** update draws what changed. It runs inside the caller's keepFocus. */
   update() {
     const call = this.#host.store.call(this.#id);
     if (!call) return;
-    const questions = this.#host.store.questionsOf(this.#id);
-    for (const question of questions) {
-      if (this.#cards.has(question.id)) continue;
-      const card = document.createElement("parley-question");
-      card.store = this.#host.store;
-      card.via = this.#host.via;
-      card.setAttribute("question-id", question.id);
-      this.#cards.set(question.id, card);
+    const { store } = this.#host;
+    const questions = store.questionsOf(this.#id);
+    const approvals = store.approvalsOf(this.#id);
+    const wanted = questions.map((question) => this.#card("question", question.id));
+    for (const approval of [...approvals].reverse()) {
+      const later = questions.findIndex((question) => Date.parse(question.created_at) > Date.parse(approval.created_at));
+      wanted.splice(later < 0 ? questions.length : later, 0, this.#card("approval", approval.id));
     }
-    const wanted = questions.map((question) => this.#cards.get(question.id)).filter((card) => card !== void 0);
     wanted.forEach((card, i) => {
       if (this.#questions.children[i] !== card) this.#questions.insertBefore(card, this.#questions.children[i] ?? null);
     });
+    const model = approvals.some((approval) => approval.actor === "model");
+    const asks = approvals.some((approval) => approval.state === "open");
     const open = questions.filter(isOpen);
-    const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: "" }, open.length, questions.map((question) => question.held && isOpen(question)), this.#busy, this.#notice]);
+    const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: "" }, open.length, questions.map((question) => question.held && isOpen(question)), model, asks, store.session?.scopes, this.#busy, this.#notice]);
     if (shape !== this.#shape) {
       this.#shape = shape;
       this.node.dataset["state"] = call.state;
-      fill(this.#action, this.#did(call));
+      fill(this.#action, this.#did(call, model, asks));
       fill(this.#progress, this.#state(call, open.length));
     }
     const resultShape = JSON.stringify([call.result, call.error, call.result_size, call.error_size]);
@@ -1093,26 +1357,45 @@ var CallView = class {
       fill(this.#outcome, this.#result(call));
     }
   }
-  // What the person did: the tool and the arguments, as they were sent.
-  #did(call) {
+  #card(kind, id2) {
+    let card = this.#cards.get(id2);
+    if (!card) {
+      card = document.createElement(`parley-${kind}`);
+      card.store = this.#host.store;
+      card.via = this.#host.via;
+      card.setAttribute(`${kind}-id`, id2);
+      this.#cards.set(id2, card);
+    }
+    return card;
+  }
+  // What the session may not do is not offered.
+  #can(call) {
+    const can = call.can ?? {};
+    const { store } = this.#host;
+    const answer = store.may("answer");
+    return { stop: answer && can.stop === true, resolve: answer && can.resolve === true, decline_rest: answer && can.decline_rest === true, run_again: store.may("call") && can.run_again === true };
+  }
+  // What the person or a model did: the tool and the arguments. While permission is
+  // asked for, the request for it shows what would be sent.
+  #did(call, model, asks) {
     const title = call.title || call.name;
     const entries = isRow(call.arguments) ? Object.entries(call.arguments) : [];
     const where = call.server_local ? t("who.local") : "";
     return el(
       "div",
       { class: "bubble" },
-      el("h2", { id: this.#headingId, tabIndex: -1 }, rich(where ? "call.ran.at" : "call.ran", { tool: toolCalled(call.title, call.name), server: call.server, place: where })),
+      el("h2", { id: this.#headingId, tabIndex: -1 }, rich(model ? "call.model" : where ? "call.ran.at" : "call.ran", { tool: toolCalled(call.title, call.name), server: call.server, place: where })),
       call.replaces ? el("p", { class: "quiet" }, t("call.replaces"), " ", el("button", { type: "button", class: "link", on: { click: () => this.#host.show(call.replaces ?? "") } }, t("call.replaces.show"))) : null,
-      call.arguments_size ? this.#large("show-arguments", "call.large-arguments", call.arguments_size) : entries.length === 0 ? el("p", { class: "quiet" }, t("call.no-arguments")) : el("dl", { class: "rows" }, entries.slice(0, mostBlocks).map(([name2, value]) => {
+      asks ? null : call.arguments_size ? this.#large("show-arguments", "call.large-arguments", call.arguments_size) : entries.length === 0 ? el("p", { class: "quiet" }, t("call.no-arguments")) : el("dl", { class: "rows" }, entries.slice(0, mostBlocks).map(([name3, value]) => {
         const line = scalar(value);
-        return el("div", null, el("dt", null, bdi(name2)), el("dd", null, line === null ? el("pre", { dir: "ltr" }, pretty(value)) : foreign("span", line)));
+        return el("div", null, el("dt", null, bdi(name3)), el("dd", null, line === null ? el("pre", { dir: "ltr" }, pretty(value)) : foreign("span", line)));
       })),
-      entries.length > mostBlocks ? el("p", { class: "quiet" }, t("call.more-arguments", { n: entries.length - mostBlocks })) : null,
+      !asks && entries.length > mostBlocks ? el("p", { class: "quiet" }, t("call.more-arguments", { n: entries.length - mostBlocks })) : null,
       el("p", { class: "time" }, el("time", { dateTime: call.created_at }, when(call.created_at)), title === call.name ? null : [" · ", el("code", { class: "value", dir: "ltr" }, call.name)])
     );
   }
   #state(call, open) {
-    const can = call.can ?? {};
+    const can = this.#can(call);
     const buttons = [];
     if (can.decline_rest && open > 0) buttons.push(this.#button("decline-rest", t("call.decline-rest"), () => this.#post("decline-rest")));
     if (can.stop && !can.resolve) buttons.push(this.#button("stop", t("call.stop"), () => this.#post("stop")));
@@ -1240,9 +1523,9 @@ var CallView = class {
     return key;
   }
   async #post(what, body = {}) {
-    const name2 = what + (body.how ?? "");
-    const answer = await this.#host.store.api.write(`/v1/calls/${encodeURIComponent(this.#id)}/${what}`, { body, key: this.#key(name2) });
-    this.#keys.delete(name2);
+    const name3 = what + (body.how ?? "");
+    const answer = await this.#host.store.api.write(`/v1/calls/${encodeURIComponent(this.#id)}/${what}`, { body, key: this.#key(name3) });
+    this.#keys.delete(name3);
     if (answer.id) this.#host.store.takeCall(answer);
     else await this.#host.store.loadCall(this.#id);
   }
@@ -1259,8 +1542,11 @@ var CallView = class {
     const open = this.#host.store.questionsOf(this.#id).filter(isOpen).at(-1);
     const card = open && this.#cards.get(open.id);
     if (card) return { name: `${open.id} ${open.mode === "url" ? open.url?.href ?? "" : ""}`, node: card };
+    const asking = this.#host.store.approvalsOf(this.#id).findLast((approval) => approval.state === "open");
+    const permission = asking && this.#cards.get(asking.id);
+    if (permission) return { name: asking.id, node: permission };
     if (hasEnded(call)) return { name: `${call.id} ${call.state}`, node: this.#outcome.childElementCount > 0 ? this.#outcome : this.#progress };
-    if (call.state === "uncertain" || call.state === "blocked" || call.state === "approving") return { name: `${call.id} ${call.state} ${call.reason}`, node: this.#progress };
+    if (call.state === "uncertain" || call.state === "blocked") return { name: `${call.id} ${call.state} ${call.reason}`, node: this.#progress };
     return null;
   }
   focus() {
@@ -1301,8 +1587,8 @@ var label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
 var domain = new RegExp(`^${label}(?:\\.${label})*$`);
 function isEmail(text2) {
   const at2 = text2.lastIndexOf("@");
-  const [name2, host] = [text2.slice(0, Math.max(at2, 0)), text2.slice(at2 + 1)];
-  if (text2.length > 254 || name2.length > 64 || !local.test(name2)) return false;
+  const [name3, host] = [text2.slice(0, Math.max(at2, 0)), text2.slice(at2 + 1)];
+  if (text2.length > 254 || name3.length > 64 || !local.test(name3)) return false;
   const literal = /^\[(IPv6:)?(.*)\]$/i.exec(host);
   if (literal) return literal[1] ? isIPv6(literal[2] ?? "") : isIPv4(literal[2] ?? "");
   return host.length <= 253 && domain.test(host);
@@ -1457,9 +1743,9 @@ var Group = class {
     if (options.radios) this.node.setAttribute("role", "radiogroup");
   }
   #hint(className, ...children) {
-    const id = `${this.id}-hint${this.#hints.length || ""}`;
-    this.#hints.push(id);
-    return el("p", { class: className, id }, children);
+    const id2 = `${this.id}-hint${this.#hints.length || ""}`;
+    this.#hints.push(id2);
+    return el("p", { class: className, id: id2 }, children);
   }
   #hintsOf(field, setting) {
     const hints = [];
@@ -1561,8 +1847,8 @@ var ChoiceControl = class {
     this.field = field;
     this.#several = field.control === "choices";
     const options = optionsOf(field);
-    const name2 = uid("choice");
-    this.#rows = options.map((option) => this.#row(option, name2, setting));
+    const name3 = uid("choice");
+    this.#rows = options.map((option) => this.#row(option, name3, setting));
     const list2 = field.filter || options.length >= filterFrom ? this.#filtered() : el("div", { class: "options" }, this.#rows.map((row2) => row2.node));
     const self = () => [this.#group.node];
     const boxes = this.#rows.map((row2) => row2.input);
@@ -1577,18 +1863,18 @@ var ChoiceControl = class {
     this.#group.describe();
     if (!field.required && !this.#several) this.set("");
   }
-  #row(option, name2, setting) {
-    const id = uid("option");
-    const input = el("input", { type: this.#several ? "checkbox" : "radio", id, name: name2, value: option.value, on: { change: setting.changed } });
+  #row(option, name3, setting) {
+    const id2 = uid("option");
+    const input = el("input", { type: this.#several ? "checkbox" : "radio", id: id2, name: name3, value: option.value, on: { change: setting.changed } });
     const label2 = option.label || option.value || t("choice.empty");
     const shown = [foreign("span", label2)];
     if (option.show_value && option.value !== label2 && option.value !== "") shown.push(" ", el("code", { class: "value", dir: "auto" }, option.value));
     if (option.hint) shown.push(foreign("span", option.hint, "option-hint"));
-    const node = el("div", { class: "option" }, input, el("label", { for: id }, shown));
+    const node = el("div", { class: "option" }, input, el("label", { for: id2 }, shown));
     return { option, input, node, text: fold(`${label2} ${option.value} ${option.hint ?? ""}`) };
   }
   #filtered() {
-    const id = uid("filter");
+    const id2 = uid("filter");
     const status = el("p", { class: "hint", role: "status" });
     const rows2 = this.#rows.filter((row2) => row2.option !== noAnswer);
     const list2 = el("div", { class: "options scroll" }, rows2.map((row2) => row2.node));
@@ -1596,7 +1882,7 @@ var ChoiceControl = class {
     let timer2 = 0;
     const box = el("input", {
       type: "text",
-      id,
+      id: id2,
       autocomplete: "off",
       spellcheck: false,
       on: {
@@ -1620,7 +1906,7 @@ var ChoiceControl = class {
       }
     });
     status.textContent = t("choice.shown", { n: total, total });
-    return [el("div", { class: "filter" }, el("label", { for: id }, t("choice.filter")), box, status), this.#rows.filter((row2) => !rows2.includes(row2)).map((row2) => row2.node), list2];
+    return [el("div", { class: "filter" }, el("label", { for: id2 }, t("choice.filter")), box, status), this.#rows.filter((row2) => !rows2.includes(row2)).map((row2) => row2.node), list2];
   }
   value() {
     const chosen = this.#rows.filter((row2) => row2.input.checked);
@@ -1668,7 +1954,7 @@ function parts(zone, instant) {
   }
   const found = {};
   for (const { type, value } of format.formatToParts(instant)) found[type] = Number(value);
-  const at2 = (name2) => found[name2] ?? 0;
+  const at2 = (name3) => found[name3] ?? 0;
   return { year: at2("year"), month: at2("month"), day: at2("day"), hour: at2("hour"), minute: at2("minute"), second: at2("second") };
 }
 function asUTC(local2) {
@@ -1932,13 +2218,13 @@ var MomentControl = class {
     this.#twiceFor = key;
     this.#twice.replaceChildren();
     if (offsets.length !== 2) return;
-    const name2 = uid("twice");
+    const name3 = uid("twice");
     this.#twice.append(el("fieldset", { class: "field" }, el("legend", null, t("date.twice")), offsets.map((offset, i) => {
-      const id = uid("offset");
+      const id2 = uid("offset");
       const input = el("input", {
         type: "radio",
-        id,
-        name: name2,
+        id: id2,
+        name: name3,
         checked: offset === this.#chosenOffset,
         on: {
           change: () => {
@@ -1948,7 +2234,7 @@ var MomentControl = class {
           }
         }
       });
-      return el("div", { class: "option" }, input, el("label", { for: id }, t(i === 0 ? "date.first" : "date.second", { offset: offsetText(offset) })));
+      return el("div", { class: "option" }, input, el("label", { for: id2 }, t(i === 0 ? "date.first" : "date.second", { offset: offsetText(offset) })));
     })));
   }
   problem() {
@@ -2005,9 +2291,9 @@ var TextControl = class {
     }
     const one = [input];
     if (field.empty_allowed && field.required) {
-      const id = uid("empty");
-      this.#empty = el("input", { type: "checkbox", id, on: { change: setting.changed } });
-      this.#emptyRow = el("div", { class: "option quiet", hidden: true }, this.#empty, el("label", { for: id }, t("field.send-empty")));
+      const id2 = uid("empty");
+      this.#empty = el("input", { type: "checkbox", id: id2, on: { change: setting.changed } });
+      this.#emptyRow = el("div", { class: "option quiet", hidden: true }, this.#empty, el("label", { for: id2 }, t("field.send-empty")));
     }
     this.#group = new Group(field, setting, { fieldset: false, described: () => one, invalid: () => one }, input, this.#count, this.#spoken, this.#emptyRow);
     this.node = this.#group.node;
@@ -2167,13 +2453,13 @@ var Form = class {
     this.#summary.hidden = true;
   }
 };
-function ownOf(input, name2) {
-  return input && Object.hasOwn(input, name2) ? input[name2] : void 0;
+function ownOf(input, name3) {
+  return input && Object.hasOwn(input, name3) ? input[name3] : void 0;
 }
 function nameOf(error) {
   if (error.field) return error.field;
-  const [, name2 = ""] = /^\/([^/]*)/.exec(error.pointer ?? "") ?? [];
-  return name2.replaceAll("~1", "/").replaceAll("~0", "~");
+  const [, name3 = ""] = /^\/([^/]*)/.exec(error.pointer ?? "") ?? [];
+  return name3.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 function controlFor(field, setting) {
   switch (field.control) {
@@ -2265,8 +2551,8 @@ var Picker = class {
   #redraw() {
     keepFocus(this.#options.root, () => this.update());
   }
-  #load(server, again = false) {
-    if (this.#tools.has(server) && !again) return;
+  #load(server, again2 = false) {
+    if (this.#tools.has(server) && !again2) return;
     this.#tools.set(server, { state: "loading" });
     this.#options.store.loadTools(server).then(
       (tools) => this.#tools.set(server, { state: "here", tools }),
@@ -2288,14 +2574,14 @@ var Picker = class {
   }
   #serverChoice(servers) {
     return el("fieldset", { class: "servers" }, el("legend", null, t("picker.server")), el("div", { class: "segments" }, servers.map((server) => {
-      const id = `server-${encodeURIComponent(server.id)}`;
+      const id2 = `server-${encodeURIComponent(server.id)}`;
       return el(
         "div",
         { class: "segment" },
         el("input", {
           type: "radio",
           name: "server",
-          id,
+          id: id2,
           value: server.id,
           checked: server.id === this.#server,
           on: {
@@ -2306,7 +2592,7 @@ var Picker = class {
             }
           }
         }),
-        el("label", { for: id }, bdi(server.id), server.status === "failed" ? el("span", { class: "quiet" }, " ", t("server.failed")) : null)
+        el("label", { for: id2 }, bdi(server.id), server.status === "failed" ? el("span", { class: "quiet" }, " ", t("server.failed")) : null)
       );
     })));
   }
@@ -2342,18 +2628,18 @@ var Picker = class {
       tools.tools.length > 5 ? el("div", { class: "field" }, el("label", { class: "label", for: box.id }, t("picker.find")), box) : null,
       el("ul", { class: "tools", role: "list", "aria-label": t("picker.tools", { server: this.#server }) }, tools.tools.map((tool) => {
         const titled = tool.title !== "" && tool.title !== tool.name;
-        const id = toolId(tool);
+        const id2 = toolId(tool);
         return el(
           "li",
           { "data-tool": tool.name },
           el(
             "button",
-            { type: "button", id, "aria-describedby": tool.description ? `${id}-about` : void 0, on: { click: () => this.#choose(tool) } },
+            { type: "button", id: id2, "aria-describedby": tool.description ? `${id2}-about` : void 0, on: { click: () => this.#choose(tool) } },
             el("span", { class: "tool-title" }, bdi(tool.title || tool.name)),
             titled ? [" ", el("code", { class: "value", dir: "ltr" }, tool.name)] : null
           ),
           tool.changed ? el("p", { class: "badge" }, t("picker.changed")) : null,
-          tool.description ? el("p", { class: "foreign about", dir: "auto", id: `${id}-about` }, tool.description) : null
+          tool.description ? el("p", { class: "foreign about", dir: "auto", id: `${id2}-about` }, tool.description) : null
         );
       })),
       el("p", { class: "hint", role: "status", "data-part": "found" })
@@ -2453,6 +2739,79 @@ function toolId(tool) {
   return `tool-${encodeURIComponent(tool.name)}`;
 }
 
+// src/chat/refusals.ts
+var Refusals = class {
+  node = el("section", { class: "refusals", hidden: true, tabIndex: -1, "aria-label": t("refusals.title"), "data-part": "refusals" });
+  #store;
+  #notice = null;
+  #busy = false;
+  #shape = "";
+  constructor(store) {
+    this.#store = store;
+  }
+  /** update draws what changed; call it inside keepFocus. */
+  update() {
+    const refusals = this.#store?.refusals ?? [];
+    const may = this.#store?.may("answer") ?? false;
+    const shape = JSON.stringify([refusals, may, this.#notice]);
+    if (shape === this.#shape) return;
+    this.#shape = shape;
+    this.node.hidden = refusals.length === 0 && !this.#notice;
+    fill(
+      this.node,
+      this.#notice ? el("p", { class: this.#notice.bad ? "notice bad" : "notice", role: this.#notice.bad ? "alert" : "note" }, this.#notice.text) : null,
+      refusals.map((one) => this.#row(one, may))
+    );
+  }
+  #row(one, may) {
+    const id2 = encodeURIComponent(one.server);
+    return el(
+      "div",
+      { class: "warning", "data-refusal": one.server },
+      el("p", null, rich("refusals.text", { n: one.count, server: one.server }), " ", t("refusals.since", { at: when(one.since) })),
+      may ? el(
+        "div",
+        { class: "actions" },
+        el("button", { type: "button", id: `refusals-stop-${id2}`, "data-action": "stop-server", on: { click: () => void this.#do(() => this.#stop(one.server)) } }, rich("refusals.stop", { server: one.server })),
+        el(
+          "button",
+          { type: "button", id: `refusals-clear-${id2}`, "data-action": "clear-refusals", on: { click: () => void this.#do(() => this.#clear(one.server)) } },
+          t("refusals.clear"),
+          el("span", { class: "away" }, " (", bdi(one.server), ")")
+        )
+      ) : null
+    );
+  }
+  async #stop(server) {
+    const { stopped } = await this.#api.write(`/v1/servers/${encodeURIComponent(server)}/stop`);
+    const text2 = t("refusals.stopped", { n: stopped, server });
+    this.#notice = { text: text2, bad: false };
+    announce(text2);
+    await this.#clear(server);
+  }
+  async #clear(server) {
+    await this.#api.write("/v1/refusals/clear", { body: { server } });
+  }
+  get #api() {
+    if (!this.#store) throw new Error("the element is not in the page yet");
+    return this.#store.api;
+  }
+  async #do(work) {
+    if (this.#busy) return;
+    this.#busy = true;
+    this.#notice = null;
+    try {
+      await work();
+    } catch (error) {
+      this.#notice = { text: sentence(error), bad: true };
+    }
+    this.#busy = false;
+    await this.#store?.loadRefusals().catch(() => void 0);
+    this.update();
+    if (!this.node.hidden) this.node.focus({ preventScroll: true });
+  }
+};
+
 // src/lib/base.css
 var base_default = '/* What all roots share: tokens, text, buttons, inputs. Integrators set --parley-*. */\n:host {\n	--_ink: var(--parley-ink, light-dark(#1b2026, #e7e9ec));\n	--_quiet: var(--parley-quiet, light-dark(#56606b, #a3acb5));\n	--_paper: var(--parley-paper, light-dark(#ffffff, #1b1f24));\n	--_ground: var(--parley-ground, light-dark(#f6f6f3, #121518));\n	--_line: var(--parley-line, light-dark(#d9dbde, #373e46));\n	--_edge: var(--parley-edge, light-dark(#7b858f, #7f8a95));\n	--_accent: var(--parley-accent, light-dark(#0a5f73, #6fc7da));\n	--_on-accent: var(--parley-on-accent, light-dark(#ffffff, #06222a));\n	--_tint: var(--parley-tint, light-dark(#e8f1f3, #1d2c31));\n	--_ask: var(--parley-ask, light-dark(#8a5a00, #e5b656));\n	--_ask-tint: var(--parley-ask-tint, light-dark(#fdf8ec, #221e15));\n	--_bad: var(--parley-bad, light-dark(#b0231b, #ff948a));\n	--_bad-tint: var(--parley-bad-tint, light-dark(#fdf1f0, #2b1a19));\n	--_good: var(--parley-good, light-dark(#1b6e3c, #7ad3a0));\n	--_radius: var(--parley-radius, 10px);\n	--_mono: ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace;\n	display: block;\n	color: var(--_ink);\n	font-family: var(--parley-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif);\n	font-size: 1rem;\n	line-height: 1.5;\n}\n:host([hidden]), [hidden] { display: none !important }\n*, ::before, ::after { box-sizing: border-box }\nh1, h2, h3, h4, p, ul, dl, dd, fieldset, pre, figure { margin: 0; padding: 0; border: 0 }\nfieldset { min-inline-size: 0 }\nh1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em }\nh2 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600 }\nh3 { font-size: 1.125rem; line-height: 1.35; font-weight: 650 }\nh4 { font-size: 1rem; line-height: 1.4; font-weight: 650 }\np, li, dt, dd, label, legend, code, pre, summary, h1, h2, h3, h4, button, .foreign { overflow-wrap: anywhere }\n.foreign { white-space: pre-wrap; unicode-bidi: isolate }\n.quiet, .hint, .time { color: var(--_quiet) }\n.hint, .time { font-size: .9375rem }\n/* A status that says nothing takes no room, and stays where screen readers found it. */\n[role="status"]:empty { position: absolute }\n.eyebrow { font-size: .8125rem; font-weight: 600; letter-spacing: .02em; color: var(--_quiet) }\n.away {\n	position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden;\n	clip-path: inset(50%); white-space: nowrap;\n}\na { color: var(--_accent); text-underline-offset: .15em }\ncode, pre, .code { font-family: var(--_mono); font-size: .875em }\ncode.value { color: var(--_quiet) }\npre {\n	white-space: pre-wrap; padding: .75rem; border: 1px solid var(--_line); border-radius: 6px;\n	background: var(--_ground); max-block-size: 24rem; overflow: auto;\n}\n\nbutton, a.button {\n	font: inherit; font-weight: 550; color: var(--_ink); background: var(--_paper); text-decoration: none; text-align: center;\n	border: 1px solid var(--_edge); border-radius: 7px; padding: .4375rem .875rem; min-block-size: 2.5rem; cursor: pointer;\n}\nbutton:hover, a.button:hover { border-color: var(--_ink); background: var(--_ground) }\nbutton.primary { color: var(--_on-accent); background: var(--_accent); border-color: var(--_accent) }\nbutton.primary:hover { background: color-mix(in oklab, var(--_accent) 86%, var(--_ink)) }\nbutton[aria-disabled="true"] { opacity: .65; cursor: progress }\nbutton.link {\n	font-weight: inherit; color: var(--_accent); background: none; border: 0; padding: 0; min-block-size: 1.5rem;\n	text-decoration: underline; text-underline-offset: .15em; text-align: start;\n}\n:focus-visible { outline: 3px solid var(--_accent); outline-offset: 2px; border-radius: 4px }\n[tabindex="-1"]:focus-visible { outline-offset: 4px }\n.actions { display: flex; flex-wrap: wrap; gap: .625rem; align-items: center }\n\ninput[type="text"], input[type="search"], textarea, select {\n	font: inherit; color: var(--_ink); background: var(--_paper); border: 1px solid var(--_edge); border-radius: 6px;\n	padding: .4375rem .625rem; inline-size: 100%; min-block-size: 2.5rem;\n}\ntextarea { resize: vertical; display: block }\ntextarea.code { font-family: var(--_mono); font-size: .875rem }\ninput[type="radio"], input[type="checkbox"] { inline-size: 1.25rem; block-size: 1.25rem; margin: 0; accent-color: var(--_accent); flex: none }\n\n.notice, .warning, .note {\n	padding: .625rem .875rem; border-radius: 6px; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); background: var(--_paper);\n}\n.notice button { margin-block-start: .5rem }\n.notice.bad, .warning { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.rows { display: grid; gap: .5rem }\n.rows > div { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: .125rem 1rem }\n.rows dt { color: var(--_quiet) }\n.rows .from { display: block; font-size: .875rem; color: var(--_quiet); font-style: italic }\n@media (max-width: 30rem) {\n	.rows > div { grid-template-columns: 1fr }\n}\ndetails > summary { cursor: pointer; min-block-size: 1.5rem; inline-size: fit-content }\ndetails[open] > summary { margin-block-end: .5rem }\n@media (forced-colors: active) {\n	button.primary { forced-color-adjust: none; color: HighlightText; background: Highlight; border-color: Highlight }\n	.notice, .warning, .note { border-inline-start-color: CanvasText }\n}\n';
 
@@ -2460,7 +2819,7 @@ var base_default = '/* What all roots share: tokens, text, buttons, inputs. Inte
 var form_default = '/* Fields of a form. */\n.form { display: grid; gap: 1.375rem }\n/* A question without fields leaves no gap. */\n.form:not(:has(> :not([hidden]))) { display: none }\n.field { display: grid; gap: .375rem }\nfieldset.field { display: block }\nfieldset.field > * + * { margin-block-start: .375rem }\n.field > .label, .field legend { font-weight: 600 }\n.field legend { padding: 0 }\n.optional { font-weight: 400; color: var(--_quiet) }\n.hint.mark, .hint .mark { font-style: italic }\n.field .error { color: var(--_bad); font-weight: 600 }\n.failed { border-inline-start: 4px solid var(--_bad); padding-inline-start: .875rem }\n.failed input[type="text"][aria-invalid="true"], .failed textarea[aria-invalid="true"] { border-color: var(--_bad); border-width: 2px }\ninput.short { max-inline-size: 12rem }\n\n.options { display: grid; gap: .125rem }\n.options.scroll { max-block-size: 18rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 6px; padding: .375rem .625rem; background: var(--_paper) }\n.option { display: flex; gap: .625rem; align-items: flex-start; padding-block: .3125rem; min-block-size: 2rem }\n.option input { margin-block-start: .125rem }\n.option label { flex: 1; min-inline-size: 0 }\n.option-hint { display: block; color: var(--_quiet); font-size: .9375rem }\n.filter { display: grid; gap: .25rem; margin-block-end: .5rem; max-inline-size: 22rem }\n.filter label { font-size: .9375rem }\n\n.parts { display: flex; flex-wrap: wrap; gap: .75rem 1rem }\n.parts + .parts, fieldset .twice { margin-block-start: .75rem !important }\n.part { display: grid; gap: .25rem }\n.part.wide { flex: 1; min-inline-size: 12rem }\n.part label { font-size: .9375rem }\ninput.w2 { inline-size: 4rem } input.w3 { inline-size: 7.5rem } input.w4 { inline-size: 5.5rem } input.w5 { inline-size: 7rem }\n.echo { font-variant-numeric: tabular-nums }\n.twice:empty { display: none }\n\n.summary { border: 2px solid var(--_bad); border-radius: 6px; padding: .875rem 1rem; background: var(--_bad-tint) }\n.summary ul { padding-inline-start: 1.25rem; margin-block-start: .375rem }\n.summary a { color: var(--_bad); font-weight: 600 }\n.unsupported, .left-out { color: var(--_quiet) }\n.left-out ul { padding-inline-start: 1.25rem }\n';
 
 // src/chat/chat.css
-var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.came, .progress { scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions > * { scroll-margin-block: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n[data-state="done"].state { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }\n[data-state="done"].state .actions { margin: 0 }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark, .state.wrong .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 9.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.picker.folded { padding: 0; border: 0; background: none; justify-items: start }\nfieldset.servers { display: grid; gap: .375rem }\nlegend { padding: 0 }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.arguments h2 code { font-weight: 400 }\n.about { color: var(--_quiet) }\n\n.badge { inline-size: fit-content; font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n.inbox { display: grid; gap: 1.25rem }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; color: var(--_quiet) }\n.context h2 { font-size: .9375rem; font-weight: 500 }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.call .state .mark { background: CanvasText; border-color: CanvasText; forced-color-adjust: none }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
+var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.came, .progress { scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions > * { scroll-margin-block: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n[data-state="done"].state { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }\n[data-state="done"].state .actions { margin: 0 }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark, .state.wrong .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 9.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.picker.folded { padding: 0; border: 0; background: none; justify-items: start }\nfieldset.servers { display: grid; gap: .375rem }\nlegend { padding: 0 }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.arguments h2 code { font-weight: 400 }\n.about { color: var(--_quiet) }\n\n.badge { inline-size: fit-content; font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n\n.refusals { display: grid; gap: .75rem }\n.refusals:not(:empty) { margin-block-end: 1.5rem }\n.refusals .actions { margin-block-start: .5rem }\n.inbox { display: grid; gap: 1.25rem }\n.inbox .refusals { margin: 0 }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; color: var(--_quiet) }\n.context h2 { font-size: .9375rem; font-weight: 500 }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.call .state .mark { background: CanvasText; border-color: CanvasText; forced-color-adjust: none }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
 
 // src/chat/chat.ts
 var slack = 100;
@@ -2470,6 +2829,7 @@ var ParleyChat = class extends StoreElement {
   #leave = [];
   #calls = /* @__PURE__ */ new Map();
   #picker = null;
+  #refusals = new Refusals(null);
   #folded = false;
   #news = null;
   #title = el("h1", { class: "away" }, t("chat.title"));
@@ -2491,10 +2851,11 @@ var ParleyChat = class extends StoreElement {
       conversation: () => this.conversationId,
       ran: (call) => this.show(call.id)
     });
-    fill(this.#root, this.#title, this.#empty, this.#timeline, this.#picker.node);
+    this.#refusals = new Refusals(store);
+    fill(this.#root, this.#refusals.node, this.#title, this.#empty, this.#timeline, this.#picker.node);
     this.#leave = [
-      store.subscribe((change) => {
-        if (change.kind === "conversations") return;
+      this.subscribe((change) => {
+        if (change.kind === "conversations" || change.kind === "asks") return;
         if (change.kind === "connection" && store.connection === "live") this.#picker?.retry();
         this.#render();
       }),
@@ -2504,7 +2865,7 @@ var ParleyChat = class extends StoreElement {
     this.#render();
   }
   disconnectedCallback() {
-    for (const leave of this.#leave) leave();
+    for (const leave2 of this.#leave) leave2();
     this.#leave = [];
   }
   attributeChangedCallback(_name, before, after) {
@@ -2544,7 +2905,7 @@ var ParleyChat = class extends StoreElement {
       for (const call of calls) {
         let view = this.#calls.get(call.id);
         if (!view) {
-          view = new CallView(call.id, { store, via: "chat", show: (id) => this.show(id) });
+          view = new CallView(call.id, { store, via: "chat", show: (id2) => this.show(id2) });
           this.#calls.set(call.id, view);
         }
         view.update();
@@ -2553,8 +2914,12 @@ var ParleyChat = class extends StoreElement {
         const node = this.#calls.get(call.id)?.node;
         if (node && this.#timeline.children[i] !== node) this.#timeline.insertBefore(node, this.#timeline.children[i] ?? null);
       });
-      this.#empty.hidden = calls.length > 0;
-      this.#title.hidden = calls.length === 0;
+      this.#refusals.update();
+      const runs = store.may("call");
+      this.#empty.hidden = calls.length > 0 || !runs;
+      this.#title.hidden = !this.#empty.hidden;
+      if (this.#picker) this.#picker.node.hidden = !runs;
+      if (!runs) return;
       if (calls.length === 0 && this.#empty.childElementCount === 0) {
         append(this.#empty, [el("h1", null, t("chat.empty")), el("p", null, t("chat.empty.text"))]);
       }
@@ -2568,9 +2933,20 @@ var ParleyChat = class extends StoreElement {
 };
 
 // src/chat/inbox.ts
+var assignedPoll = 3e4;
+function waitingWords(store) {
+  const questions = store.waiting().length;
+  const permissions = store.deciding().length;
+  const n = questions + permissions;
+  if (permissions === 0) return { n, words: t(questions === 0 ? "inbox.none" : "inbox.waiting", { n: questions }) };
+  const decide = t("inbox.permissions", { n: permissions });
+  return { n, words: questions === 0 ? decide : t("inbox.both", { questions: t("inbox.waiting", { n: questions }), permissions: decide }) };
+}
 var ParleyInbox = class extends StoreElement {
   #root;
   #leave = null;
+  #poll = 0;
+  #refusals = new Refusals(null);
   #items = /* @__PURE__ */ new Map();
   #title = el("h1", { tabIndex: -1 });
   #list = el("div", { class: "questions" });
@@ -2581,69 +2957,439 @@ var ParleyInbox = class extends StoreElement {
   }
   connectedCallback() {
     this.takeEarlyProperties();
-    this.#leave = this.store.subscribe((change) => {
-      if (change.kind === "question" || change.kind === "snapshot") this.#render();
+    this.#refusals = new Refusals(this.store);
+    this.#leave = this.subscribe(({ kind }) => {
+      if (kind === "question" || kind === "approval" || kind === "snapshot" || kind === "refusals") this.#render();
     });
     this.store.start();
-    fill(this.#root, el("div", { class: "inbox" }, this.#title, this.#note, this.#list));
+    this.#poll = window.setInterval(() => {
+      if (!document.hidden && !this.store.bound && this.store.connection === "live") void this.store.loadAsking().catch(() => void 0);
+    }, assignedPoll);
+    fill(this.#root, el("div", { class: "inbox" }, this.#title, this.#note, this.#refusals.node, this.#list));
     this.#render();
   }
   disconnectedCallback() {
     this.#leave?.();
     this.#leave = null;
+    window.clearInterval(this.#poll);
   }
   #render() {
-    const waiting = this.store.waiting();
-    this.#title.textContent = this.store.loaded ? t(waiting.length === 0 ? "inbox.none" : "inbox.waiting", { n: waiting.length }) : t("loading");
+    const { store } = this;
+    this.#title.textContent = store.loaded ? waitingWords(store).words : t("loading");
     this.#note.textContent = t("inbox.about");
-    for (const question of waiting) {
-      if (this.#items.has(question.id)) continue;
-      const card = document.createElement("parley-question");
-      card.store = this.store;
-      card.via = "inbox";
-      card.setAttribute("question-id", question.id);
-      const item = el(
-        "div",
-        { class: "item" },
-        el(
-          "div",
-          { class: "context" },
-          el("h2", null, rich("inbox.context", { tool: toolCalled(question.tool_title, question.tool) })),
-          el("button", {
-            type: "button",
-            class: "link",
-            on: {
-              click: () => this.dispatchEvent(new CustomEvent("parley-show", { bubbles: true, composed: true, detail: { conversation: question.conversation, call: question.call } }))
-            }
-          }, t("inbox.show"))
-        ),
-        card
-      );
-      this.#items.set(question.id, item);
+    keepFocus(this.#root, () => this.#refusals.update());
+    const waiting = [...store.waiting().map((question) => ({ question, created: question.created_at })), ...store.asking().map((approval) => ({ approval, created: approval.created_at }))];
+    waiting.sort((a, b) => Date.parse(a.created) - Date.parse(b.created));
+    for (const one of waiting) {
+      const row2 = "question" in one ? one.question : one.approval;
+      if (this.#items.has(row2.id)) continue;
+      const item = "question" in one ? this.#item("question", one.question, one.question.conversation) : this.#item("approval", one.approval, one.approval.conversation);
+      this.#items.set(row2.id, item);
       this.#list.append(item);
     }
   }
+  #item(kind, row2, conversation) {
+    const card = document.createElement(`parley-${kind}`);
+    card.store = this.store;
+    card.via = "inbox";
+    card.setAttribute(`${kind}-id`, row2.id);
+    const show2 = () => el("button", {
+      type: "button",
+      class: "link",
+      on: {
+        click: () => this.dispatchEvent(new CustomEvent("parley-show", { bubbles: true, composed: true, detail: { conversation, call: row2.call } }))
+      }
+    }, t("inbox.show"));
+    return el(
+      "div",
+      { class: "item" },
+      el(
+        "div",
+        { class: "context" },
+        el("h2", null, conversation || !("asker" in row2) ? rich("inbox.context", { tool: toolCalled(row2.tool_title, row2.tool) }) : rich("inbox.of-others", { who: row2.asker.subject })),
+        conversation ? show2() : null
+      ),
+      // a call of somebody else is not in this person's conversations
+      card
+    );
+  }
 };
+
+// src/lib/shown.ts
+var enough = 1e3;
+var half = 0.5;
+function whenShown(node, shown) {
+  let inSight = false;
+  let timer2 = 0;
+  const judge = () => {
+    const counts = inSight && !document.hidden;
+    if (!counts) {
+      window.clearTimeout(timer2);
+      timer2 = 0;
+    } else if (timer2 === 0) {
+      timer2 = window.setTimeout(() => {
+        leave2();
+        shown(`in view ${enough / 1e3} s, ${window.innerWidth}x${window.innerHeight}`);
+      }, enough);
+    }
+  };
+  const observer = new IntersectionObserver((entries) => {
+    const entry = entries.at(-1);
+    if (!entry) return;
+    const view = entry.rootBounds?.height ?? window.innerHeight;
+    inSight = entry.isIntersecting && (entry.intersectionRatio >= half || entry.intersectionRect.height >= view * half);
+    judge();
+  }, { threshold: [0, 0.1, 0.2, 0.3, 0.4, half, 0.75, 1] });
+  const leave2 = () => {
+    observer.disconnect();
+    window.clearTimeout(timer2);
+    document.removeEventListener("visibilitychange", judge);
+  };
+  document.addEventListener("visibilitychange", judge);
+  observer.observe(node);
+  return leave2;
+}
+
+// src/lib/visible.ts
+var unseen = /[^\P{C}\t\n]|[\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0]/gu;
+function visible(text2) {
+  return text2.replace(unseen, (c) => [...Array(c.length).keys()].map((i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, "0")}`).join(""));
+}
+function exactly(value) {
+  return visible(pretty(value));
+}
+
+// src/card/approval.css
+var approval_default = "/* The host's own request: a double frame and a shield, where a question has a bar. */\n.permission {\n	display: grid; gap: 1rem; padding: 1.125rem 1.25rem 1.25rem; background: var(--_paper);\n	border: 4px double var(--_accent); border-radius: 2px; scroll-margin-block: 1rem;\n}\n.permission > header { display: grid; gap: .25rem }\n.permission .eyebrow { color: var(--_accent); display: flex; align-items: center; gap: .5rem }\n.shield { flex: none; inline-size: .8125rem; block-size: 1rem; background: var(--_accent); clip-path: polygon(0 10%, 50% 0, 100% 10%, 100% 55%, 50% 100%, 0 55%) }\n.permission.record { border: 1px solid var(--_line); gap: .75rem; padding-block: .875rem 1rem }\n.permission.record h3 { font-size: 1rem }\n.permission.record .eyebrow { color: var(--_quiet) }\n.permission.record .shield { background: var(--_edge) }\n.sent { display: grid; gap: .625rem; padding: .875rem 1rem; border: 1px solid var(--_line); border-radius: 6px; background: var(--_ground) }\n.sent dd { font-weight: 550 }\n.sent pre { font-weight: 400; background: var(--_paper) }\n.answered ul { padding-inline-start: 1.25rem; display: grid; gap: .25rem }\n.answered h4 { margin-block-end: .25rem }\n.help, .permission > details { font-size: .9375rem; color: var(--_quiet) }\n@media (max-width: 30rem) {\n	.permission { padding-inline: .75rem }\n	.sent { padding-inline: .625rem }\n	.actions > button { flex: 1 1 auto }\n}\n@media (forced-colors: active) {\n	.shield { forced-color-adjust: none; background: CanvasText }\n}\n";
+
+// src/card/approval.ts
+var mostRows = 200;
+var reaches = ["once", "conversation", "always"];
+var ParleyApproval = class extends StoreElement {
+  static observedAttributes = ["approval-id"];
+  #root;
+  #via = "chat";
+  #leave = null;
+  #unwatch = () => void 0;
+  #watched = false;
+  #notice = null;
+  #busy = false;
+  #shape = "";
+  #attempt = { payload: "", key: "" };
+  #headingId = uid("approval");
+  constructor() {
+    super();
+    this.#root = shadow(this, base_default, approval_default);
+  }
+  get approvalId() {
+    return this.getAttribute("approval-id") ?? "";
+  }
+  /** The surface that decisions come from. */
+  get via() {
+    return this.#via;
+  }
+  set via(via) {
+    this.#via = via;
+  }
+  connectedCallback() {
+    this.takeEarlyProperties();
+    const store = this.store;
+    this.#leave = this.subscribe((change) => {
+      const { kind, id: id2 } = change;
+      const mine = kind === "approval" && id2 === this.approvalId || kind === "call" && id2 === this.#approval?.call;
+      if (mine || kind === "snapshot" || kind === "session" || kind === "servers") this.#render();
+    });
+    store.start();
+    if (!this.#approval && this.approvalId) void store.loadApproval(this.approvalId).catch((error) => this.#failed(error));
+    this.#render();
+  }
+  disconnectedCallback() {
+    this.#leave?.();
+    this.#leave = null;
+    this.#unwatch();
+    this.#watched = false;
+  }
+  attributeChangedCallback() {
+    if (!this.isConnected) return;
+    this.disconnectedCallback();
+    this.#notice = null;
+    this.#shape = "";
+    fill(this.#root);
+    this.connectedCallback();
+  }
+  get #approval() {
+    return this.store.approval(this.approvalId);
+  }
+  get #path() {
+    return `/v1/approvals/${encodeURIComponent(this.approvalId)}`;
+  }
+  // Large arguments are not in the row; those of one's own call can be fetched.
+  #arguments(approval) {
+    if (!approval.arguments_size) return { value: approval.arguments, size: 0 };
+    const call = approval.mine ? this.store.call(approval.call) : void 0;
+    if (call && !call.arguments_size && call.arguments !== null) return { value: call.arguments, size: 0 };
+    return { value: null, size: approval.arguments_size };
+  }
+  #render() {
+    const approval = this.#approval;
+    if (!approval) {
+      if (this.#shape === "") fill(this.#root, this.#notice ? el("section", { class: "permission" }, this.#noticeNode()) : null);
+      return;
+    }
+    this.#watch(approval);
+    const args = this.#arguments(approval);
+    const where = this.store.server(approval.server);
+    const shape = JSON.stringify([{ ...approval, version: 0 }, args.size, this.#me, this.#mayDecide(approval), this.#notice, where?.domain, where?.address]);
+    if (shape === this.#shape) return;
+    this.#shape = shape;
+    const open = new Set([...this.#root.querySelectorAll("details[open]")].map((one) => one.id));
+    const had = focused(this.#root) !== null;
+    const kept = keepFocus(this.#root, () => fill(this.#root, this.#card(approval, args)));
+    for (const one of this.#root.querySelectorAll("details")) one.open = open.has(one.id);
+    if (had && !kept) this.#focusHeading();
+  }
+  #watch(approval) {
+    if (approval.state !== "open") return this.#unwatch();
+    if (this.#watched) return;
+    this.#watched = true;
+    this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { body: { evidence, via: this.via }, keepalive: true }).catch(() => void 0));
+  }
+  get #me() {
+    return this.store.session?.principal ?? null;
+  }
+  #mayDecide(approval) {
+    return approval.can_decide && this.store.may("answer");
+  }
+  #focusHeading() {
+    this.#root.getElementById(this.#headingId)?.focus();
+  }
+  // ---- what is asked
+  #card(approval, args) {
+    const open = approval.state === "open";
+    const tool = toolCalled(visible(approval.tool_title), visible(approval.tool));
+    const { server } = approval;
+    const who = approval.actor === "model" ? approval.mine ? "model" : "model-of" : approval.mine ? "you" : "person";
+    const key = `approval.${open ? "asks" : "asked"}.${who}`;
+    return el(
+      "section",
+      { class: `permission ${open ? "open" : "record"}`, "aria-labelledby": this.#headingId, "data-approval": approval.id, "data-state": approval.state },
+      el(
+        "header",
+        null,
+        el("p", { class: "eyebrow" }, el("span", { class: "shield", "aria-hidden": "true" }), t("approval.kind")),
+        el("h3", { id: this.#headingId, tabIndex: -1, "data-part": "heading" }, rich(key, { tool, server, who: named2(approval.asker) }))
+      ),
+      this.#noticeNode(),
+      open ? null : el("p", { class: "outcome", "data-part": "outcome" }, this.#outcome(approval)),
+      el(
+        "dl",
+        { class: "rows facts" },
+        fact("approval.server", bdi(server), " ", el("span", { class: "quiet" }, this.#place(approval))),
+        fact("approval.tool", bdi(visible(approval.tool_title || approval.tool)), approval.tool_title && approval.tool_title !== approval.tool ? [" ", el("code", { class: "value", dir: "ltr" }, visible(approval.tool))] : null),
+        open ? fact("approval.why", approval.reason ? foreign("span", visible(approval.reason)) : t("approval.why.rule"), approval.rule ? el("span", { class: "from" }, rich("approval.rule", { rule: visible(approval.rule) })) : null) : null
+      ),
+      this.#sent(approval, args),
+      open && approval.description ? el("details", { id: `${this.#headingId}-about` }, el("summary", { id: `${this.#headingId}-about-more` }, rich("approval.about", { server })), foreign("p", visible(approval.description))) : null,
+      open ? [this.#answered(approval), this.#decision(approval)] : this.#record(approval)
+    );
+  }
+  #place(approval) {
+    if (approval.server_local) return t("approval.local");
+    const where = this.store.server(approval.server);
+    const domain2 = where?.domain || where?.address;
+    return domain2 ? ["(", bdi(domain2), ")"] : null;
+  }
+  #sent(approval, args) {
+    const title = el("h4", { id: `${this.#headingId}-sent` }, rich("approval.sent", { server: approval.server }));
+    if (args.size > 0) {
+      return el(
+        "div",
+        { class: "sent", "data-part": "sent" },
+        title,
+        el("p", { class: "warning" }, t(approval.mine ? "approval.large" : "approval.large.hidden", { size: bytes(args.size) })),
+        approval.mine ? this.#button("show-arguments", t("result.show"), () => void this.#busily(async () => {
+          await this.store.loadCall(approval.call);
+        })) : null
+      );
+    }
+    const row2 = typeof args.value === "object" && args.value !== null && !Array.isArray(args.value);
+    const entries = row2 && scalar(args.value) === null ? Object.entries(args.value) : [];
+    const nothing = args.value === null || args.value === void 0 || row2 && entries.length === 0;
+    return el(
+      "div",
+      { class: "sent", "data-part": "sent" },
+      title,
+      nothing ? el("p", { class: "quiet" }, t("call.no-arguments")) : el("dl", { class: "rows" }, entries.slice(0, mostRows).map(([name3, value]) => {
+        const line = scalar(value);
+        return el(
+          "div",
+          null,
+          el("dt", null, bdi(visible(name3))),
+          el("dd", null, line === null ? el("pre", { dir: "ltr", tabIndex: 0 }, exactly(value)) : line === "" ? el("span", { class: "quiet" }, t("choice.empty")) : foreign("span", visible(line)))
+        );
+      })),
+      entries.length > mostRows ? el("p", { class: "warning" }, t("approval.more", { n: entries.length - mostRows })) : null,
+      nothing ? null : this.#json(args.value)
+    );
+  }
+  #json(value) {
+    const pre = el("pre", { dir: "ltr", tabIndex: 0, "data-part": "json" });
+    return el(
+      "details",
+      { id: `${this.#headingId}-json`, on: { toggle: () => {
+        if (pre.textContent === "") pre.textContent = exactly(value);
+      } } },
+      el("summary", { id: `${this.#headingId}-json-more` }, t("approval.json")),
+      pre
+    );
+  }
+  #answered(approval) {
+    const { answered } = approval;
+    if (answered.length === 0) return null;
+    return el(
+      "div",
+      { class: "answered", "data-part": "answered" },
+      el("h4", null, t(approval.mine ? "approval.answered" : "approval.answered.other", { n: answered.length })),
+      el("ul", null, answered.map((one) => el("li", null, foreign("span", visible(one.message)))))
+    );
+  }
+  // ---- what can be done
+  #decision(approval) {
+    if (!this.#mayDecide(approval)) {
+      return [
+        el("p", { class: "note", "data-part": "waits" }, approval.can_decide ? t("card.read-only") : this.#waits(approval)),
+        this.#deadline(approval)
+      ];
+    }
+    const offered = reaches.filter((reach) => approval.offer.includes(reach));
+    return [
+      el(
+        "div",
+        { class: "actions", role: "group", "aria-label": t("approval.decide") },
+        offered.map((reach, i) => this.#button(`allow-${reach}`, t(`approval.allow.${reach}`), () => void this.#decide(true, reach), i === 0 ? "primary" : "")),
+        this.#button("deny", t("approval.deny"), () => void this.#decide(false))
+      ),
+      this.#deadline(approval),
+      el("details", { class: "help", id: `${this.#headingId}-help` }, el("summary", { id: `${this.#headingId}-help-more` }, t("help.title")), el(
+        "dl",
+        { class: "rows" },
+        offered.map((reach) => el("div", null, el("dt", null, t(`approval.allow.${reach}`)), el("dd", null, rich(`approval.help.${reach}`, { server: approval.server })))),
+        el("div", null, el("dt", null, t("approval.deny")), el("dd", null, rich("approval.help.deny", { server: approval.server })))
+      ))
+    ];
+  }
+  #waits(approval) {
+    const { assignee } = approval;
+    const who = assignee?.group ? rich("approval.waits.group", { group: visible(assignee.group) }) : assignee?.principal ? rich("approval.waits.person", { who: named2(assignee.principal) }) : rich("approval.waits.person", { who: named2(approval.asker) });
+    return [el("span", null, who), approval.other_person && approval.mine ? [" ", t("approval.waits.not-you")] : null];
+  }
+  #deadline(approval) {
+    return approval.expires_at ? el("p", { class: "hint" }, t("approval.until", { when: when(approval.expires_at) })) : null;
+  }
+  #outcome(approval) {
+    const { state, decided_by: by } = approval;
+    const moment = at(approval.closed_at);
+    if (state === "expired") return t("approval.expired", { at: moment });
+    if (state === "withdrawn" || state === "open") return t("approval.withdrawn");
+    const me = this.#me;
+    const own = by !== null && me !== null && by.subject === me.subject && by.issuer === me.issuer && by.tenant === me.tenant;
+    const via = own && approval.via && has(`via.${approval.via}`) ? t(`via.${approval.via}`) : "";
+    const what = state === "denied" ? "denied" : `allowed.${approval.scope ?? "once"}`;
+    return rich(`approval.${what}${own ? "" : ".by"}`, { who: by ? named2(by) : "", at: moment, via });
+  }
+  #record(approval) {
+    if (!approval.standing || !approval.mine || !this.store.may("answer")) return null;
+    return el(
+      "div",
+      { class: "actions" },
+      this.#button("revoke", t("approval.revoke"), () => void this.#revoke()),
+      el("p", { class: "hint" }, t("approval.revoke.hint"))
+    );
+  }
+  #noticeNode() {
+    if (!this.#notice) return null;
+    const bad = this.#notice.kind === "error";
+    return el("p", { class: bad ? "notice bad" : "notice", role: bad ? "alert" : "note", "data-part": "notice" }, this.#notice.text);
+  }
+  #button(part, label2, press, className = "") {
+    return el("button", { type: "button", id: `${this.#headingId}-${part}`, class: className, "data-action": part, on: { click: () => {
+      if (!this.#busy) press();
+    } } }, label2);
+  }
+  // ---- talking to the server
+  async #decide(allow, scope) {
+    const body = { allow, via: this.via, ...scope ? { scope } : {} };
+    const payload = JSON.stringify(body);
+    if (this.#attempt.payload !== payload) this.#attempt = { payload, key: randomId(16) };
+    await this.#busily(async () => {
+      const approval = await this.store.api.write(this.#path, { body, key: this.#attempt.key });
+      this.#attempt = { payload: "", key: "" };
+      this.store.takeApproval(approval);
+      this.dispatchEvent(new CustomEvent("parley-decided", { bubbles: true, composed: true, detail: { id: approval.id, allow } }));
+    });
+  }
+  async #revoke() {
+    await this.#busily(async () => {
+      this.store.takeApproval(await this.store.api.write(`${this.#path}/revoke`, { key: randomId(16) }));
+    });
+  }
+  async #busily(work) {
+    this.#notice = null;
+    this.#setBusy(true);
+    try {
+      await work();
+    } catch (error) {
+      this.#failed(error);
+    } finally {
+      this.#setBusy(false);
+      this.#render();
+      this.#focusHeading();
+    }
+  }
+  #setBusy(busy) {
+    this.#busy = busy;
+    for (const button of this.#root.querySelectorAll("button[data-action]")) {
+      if (busy) button.setAttribute("aria-disabled", "true");
+      else button.removeAttribute("aria-disabled");
+    }
+  }
+  #failed(error) {
+    const code = error instanceof Problem ? error.code : "unreachable";
+    this.dispatchEvent(new CustomEvent("parley-error", { bubbles: true, composed: true, detail: { id: this.approvalId, code } }));
+    if (error instanceof Problem && error.status === 401) this.dispatchEvent(new CustomEvent("parley-token-expired", { bubbles: true, composed: true }));
+    if (code === "approval_closed" || code === "not_decider") {
+      this.#notice = { kind: "note", text: code === "not_decider" ? sentence(error) : t("approval.closed-elsewhere") };
+      void this.store.loadApproval(this.approvalId).catch(() => void 0);
+    } else this.#notice = { kind: "error", text: sentence(error) };
+    this.#render();
+  }
+};
+function fact(key, ...value) {
+  return el("div", null, el("dt", null, t(key)), el("dd", null, value));
+}
+function named2(principal) {
+  return visible(principal.subject);
+}
 
 // src/lib/draft.ts
 var prefix = "parley.draft.";
-function loadDraft(id) {
+function loadDraft(id2) {
   try {
-    const text2 = sessionStorage.getItem(prefix + id);
+    const text2 = sessionStorage.getItem(prefix + id2);
     return text2 === null ? null : JSON.parse(text2);
   } catch {
     return null;
   }
 }
-function saveDraft(id, input) {
+function saveDraft(id2, input) {
   try {
-    sessionStorage.setItem(prefix + id, JSON.stringify(input));
+    sessionStorage.setItem(prefix + id2, JSON.stringify(input));
   } catch {
   }
 }
-function dropDraft(id) {
+function dropDraft(id2) {
   try {
-    sessionStorage.removeItem(prefix + id);
+    sessionStorage.removeItem(prefix + id2);
   } catch {
   }
 }
@@ -2653,11 +3399,11 @@ var longMessage = 2e3;
 function place(server) {
   return server.server_local ? t("who.local") : server.server_address ?? "";
 }
-function heading(question, id) {
+function heading(question, id2) {
   const where = place(question);
   const ended = !(question.state === "open" || question.state === "opened");
   const key = where ? ended ? "card.asked.at" : "card.asks.at" : ended ? "card.asked" : "card.asks";
-  return el("h3", { id, tabIndex: -1, "data-part": "heading" }, rich(key, { server: question.server, place: where }));
+  return el("h3", { id: id2, tabIndex: -1, "data-part": "heading" }, rich(key, { server: question.server, place: where }));
 }
 function message(question) {
   const text2 = question.message;
@@ -2729,7 +3475,7 @@ function outcome(question) {
 }
 function actionsHelp(question) {
   const { server } = question;
-  const line = (name2, text2) => el("div", null, el("dt", null, name2), el("dd", null, text2));
+  const line = (name3, text2) => el("div", null, el("dt", null, name3), el("dd", null, text2));
   return el("details", { class: "help" }, el("summary", null, t("help.title")), el(
     "dl",
     { class: "rows" },
@@ -2821,6 +3567,8 @@ var ParleyQuestion = class extends StoreElement {
   #root;
   #via = "chat";
   #leave = null;
+  #unwatch = () => void 0;
+  #watched = "";
   #phase = "form";
   #later = false;
   #form = null;
@@ -2854,8 +3602,8 @@ var ParleyQuestion = class extends StoreElement {
     const store = this.store;
     this.#draft = loadDraft(this.questionId);
     this.#later = remembered(this.questionId);
-    this.#leave = store.subscribe((change) => {
-      if (change.kind === "question" && change.id === this.questionId || change.kind === "call" && change.id === this.#question?.call || change.kind === "snapshot") this.#render();
+    this.#leave = this.subscribe((change) => {
+      if (change.kind === "question" && change.id === this.questionId || change.kind === "call" && change.id === this.#question?.call || change.kind === "snapshot" || change.kind === "session") this.#render();
     });
     store.start();
     if (!this.#question && this.questionId) void store.loadQuestion(this.questionId).catch((error) => this.#failed(error));
@@ -2864,6 +3612,8 @@ var ParleyQuestion = class extends StoreElement {
   disconnectedCallback() {
     this.#leave?.();
     this.#leave = null;
+    this.#unwatch();
+    this.#watched = "";
   }
   attributeChangedCallback() {
     if (!this.isConnected) return;
@@ -2880,7 +3630,7 @@ var ParleyQuestion = class extends StoreElement {
   }
   get #canTakeBack() {
     const question = this.#question;
-    if (!question?.can_take_back) return false;
+    if (!question?.can_take_back || !this.#mayAnswer) return false;
     const call = this.store.call(question.call);
     return !call || call.state !== "claimed" && mayTakeBack(question, call);
   }
@@ -2910,12 +3660,24 @@ var ParleyQuestion = class extends StoreElement {
       this.#phase = "form";
       this.#form = null;
     }
-    const shape = JSON.stringify([{ ...question, version: 0, seq: 0 }, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened]);
+    this.#watch(question, asked);
+    const shape = JSON.stringify([{ ...question, version: 0, seq: 0 }, this.#mayAnswer, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened]);
     if (shape === this.#shape) return;
     this.#shape = shape;
     const had = focused(this.#root) !== null;
     const kept = keepFocus(this.#root, () => fill(this.#root, this.#card(question)));
     if (had && !kept) this.#focusHeading();
+  }
+  // It is recorded that the card was in sight: once, and anew when the server asks in other words.
+  #watch(question, asked) {
+    if (!isOpen(question)) return this.#unwatch();
+    if (this.#later || this.#watched === asked) return;
+    this.#unwatch();
+    this.#watched = asked;
+    this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { body: { evidence, via: this.via }, keepalive: true }).catch(() => void 0));
+  }
+  get #mayAnswer() {
+    return this.store.may("answer");
   }
   #focusHeading() {
     this.#root.getElementById(this.#headingId)?.focus();
@@ -2938,9 +3700,13 @@ var ParleyQuestion = class extends StoreElement {
         message(question),
         question.note ? el("p", { class: "note", "data-part": "note" }, foreign("span", question.note)) : null,
         this.#noticeNode(),
-        open ? question.mode === "url" ? this.#urlBody(question) : this.#formBody(question) : this.#record(question)
+        open ? this.#body(question) : this.#record(question)
       ]
     );
+  }
+  #body(question) {
+    if (!this.#mayAnswer) return [question.mode === "url" ? address(question) : null, el("p", { class: "note", "data-part": "read-only" }, t("card.read-only")), deadline(question)];
+    return question.mode === "url" ? this.#urlBody(question) : this.#formBody(question);
   }
   #noticeNode() {
     if (!this.#notice) return null;
@@ -3249,17 +4015,17 @@ var ParleyQuestion = class extends StoreElement {
     return [];
   }
 };
-function remembered(id) {
+function remembered(id2) {
   try {
-    return sessionStorage.getItem(`parley.later.${id}`) !== null;
+    return sessionStorage.getItem(`parley.later.${id2}`) !== null;
   } catch {
     return false;
   }
 }
-function remember(id, later) {
+function remember(id2, later) {
   try {
-    if (later) sessionStorage.setItem(`parley.later.${id}`, "1");
-    else sessionStorage.removeItem(`parley.later.${id}`);
+    if (later) sessionStorage.setItem(`parley.later.${id2}`, "1");
+    else sessionStorage.removeItem(`parley.later.${id2}`);
   } catch {
   }
 }
@@ -3267,20 +4033,135 @@ function remember(id, later) {
 // src/elements.ts
 var elements = {
   "parley-question": ParleyQuestion,
+  "parley-approval": ParleyApproval,
   "parley-chat": ParleyChat,
   "parley-inbox": ParleyInbox
 };
-for (const [name2, constructor] of Object.entries(elements)) {
-  if (!customElements.get(name2)) customElements.define(name2, constructor);
+for (const [name3, constructor] of Object.entries(elements)) {
+  if (!customElements.get(name3)) customElements.define(name3, constructor);
 }
 prepareAnnouncer();
 
+// src/page/notify.ts
+var name = "parley.notify";
+function canNotify() {
+  return "Notification" in window && window.isSecureContext;
+}
+function notifies() {
+  try {
+    return canNotify() && Notification.permission === "granted" && localStorage.getItem(name) === "on";
+  } catch {
+    return false;
+  }
+}
+async function setNotifies(on) {
+  try {
+    if (on && await Notification.requestPermission() === "granted") localStorage.setItem(name, "on");
+    else localStorage.removeItem(name);
+  } catch {
+  }
+  return notifies();
+}
+function notify(store, open) {
+  store.subscribe((change) => {
+    if (change.kind !== "asks" || !document.hidden || !notifies()) return;
+    const { what, id: id2, server } = change;
+    try {
+      const shown = new Notification(what === "question" ? t("said.notify", { server }) : t("said.notify.approval"), { tag: `parley-${id2}`, dir: "auto" });
+      shown.onclick = () => {
+        window.focus();
+        shown.close();
+        open(what, id2);
+      };
+    } catch {
+    }
+  });
+}
+
+// src/page/permissions.ts
+var Permissions = class {
+  node = el("div", { class: "listing", "data-part": "permissions" });
+  #store;
+  #root;
+  #show;
+  #rows = null;
+  #notice = null;
+  #busy = false;
+  constructor(store, root, show2) {
+    this.#store = store;
+    this.#root = root;
+    this.#show = show2;
+  }
+  /** open reads the list and keeps it true until the returned function is called. */
+  open() {
+    this.#draw();
+    void this.#load();
+    return this.#store.subscribe(({ kind, id: id2 }) => {
+      if (kind === "snapshot") void this.#load();
+      if (kind === "approval") {
+        const row2 = this.#store.approval(id2);
+        if (row2?.mine && row2.standing !== (this.#rows ?? []).some((one) => one.id === id2)) void this.#load();
+      }
+    });
+  }
+  async #load() {
+    try {
+      const { approvals } = await this.#store.api.read("/v1/approvals?state=standing");
+      this.#rows = [...approvals ?? []].reverse();
+    } catch (error) {
+      this.#notice = { text: sentence(error), bad: true };
+    }
+    this.#draw();
+  }
+  #draw() {
+    const rows2 = this.#rows;
+    keepFocus(this.#root, () => fill(
+      this.node,
+      el("h1", { tabIndex: -1, id: "permissions-title" }, t("permissions.title")),
+      el("p", { class: "quiet" }, t("permissions.about")),
+      this.#notice ? el("p", { class: this.#notice.bad ? "notice bad" : "notice", role: this.#notice.bad ? "alert" : "note" }, this.#notice.text) : null,
+      rows2 === null ? this.#notice ? null : el("p", { class: "quiet" }, t("loading")) : rows2.length === 0 ? el("p", null, t("permissions.none")) : el("ul", { role: "list", class: "entries", "aria-labelledby": "permissions-title" }, rows2.map((row2) => this.#row(row2)))
+    ));
+  }
+  #row(row2) {
+    const tool = toolCalled(visible(row2.tool_title), visible(row2.tool));
+    const { server } = row2;
+    return el(
+      "li",
+      { "data-standing": row2.id },
+      el("h2", null, rich("permissions.tool", { tool, server })),
+      el("p", { class: "quiet" }, t(row2.scope === "conversation" ? "permissions.conversation" : "permissions.always", { at: when(row2.closed_at) })),
+      el(
+        "div",
+        { class: "actions" },
+        this.#store.may("answer") ? el("button", { type: "button", id: `revoke-${row2.id}`, "data-action": "revoke", "aria-label": t("permissions.revoke.of", { tool, server }), on: { click: () => void this.#revoke(row2, tool) } }, t("permissions.revoke")) : null,
+        row2.scope === "conversation" ? el("button", { type: "button", class: "link", id: `show-${row2.id}`, on: { click: () => this.#show(row2) } }, t("permissions.show")) : null
+      )
+    );
+  }
+  async #revoke(row2, tool) {
+    if (this.#busy) return;
+    this.#busy = true;
+    try {
+      this.#store.takeApproval(await this.#store.api.write(`/v1/approvals/${encodeURIComponent(row2.id)}/revoke`, { key: randomId(16) }));
+      const text2 = t("permissions.revoked", { tool, server: row2.server });
+      this.#notice = { text: text2, bad: false };
+      announce(text2);
+    } catch (error) {
+      this.#notice = { text: sentence(error), bad: true };
+    }
+    this.#busy = false;
+    await this.#load();
+    this.#root.getElementById("permissions-title")?.focus();
+  }
+};
+
 // src/page/token.ts
-var name = "parley.token";
+var name2 = "parley.token";
 var memory = null;
 function token() {
   try {
-    return localStorage.getItem(name) ?? memory;
+    return localStorage.getItem(name2) ?? memory;
   } catch {
     return memory;
   }
@@ -3288,21 +4169,51 @@ function token() {
 function keepToken(value) {
   memory = value;
   try {
-    if (value === null) localStorage.removeItem(name);
-    else localStorage.setItem(name, value);
+    if (value === null) localStorage.removeItem(name2);
+    else localStorage.setItem(name2, value);
   } catch {
   }
 }
 function onToken(told) {
   window.addEventListener("storage", (event) => {
-    if (event.key === name && event.newValue) told();
+    if (event.key === name2 && event.newValue) told();
   });
 }
 function takeFragment() {
-  const found = new URLSearchParams(location.hash.slice(1)).get("token");
+  const parts2 = new URLSearchParams(location.hash.slice(1));
+  const found = parts2.get("token");
   if (found === null) return null;
-  history.replaceState(history.state, "", location.pathname + location.search);
+  parts2.delete("token");
+  history.replaceState(history.state, "", location.pathname + location.search + (parts2.size > 0 ? `#${parts2}` : ""));
   return found;
+}
+var id = /^[A-Za-z0-9_-]{1,100}$/;
+function takePlace() {
+  const parts2 = new URLSearchParams(location.hash.slice(1));
+  for (const [name3, query] of [["question", "q"], ["approval", "a"]]) {
+    const found = parts2.get(name3);
+    if (found !== null && id.test(found)) return history.replaceState(history.state, "", `${location.pathname}?${query}=${found}`);
+  }
+}
+async function byCookie(api) {
+  const [page] = performance.getEntriesByType("navigation");
+  if (page?.responseStatus === 401) return null;
+  try {
+    return await api.read("/v1/session");
+  } catch {
+    return null;
+  }
+}
+var left = "parley.left";
+var again = 6e4;
+function leave() {
+  try {
+    if (Date.now() - Number(sessionStorage.getItem(left) ?? 0) < again) return false;
+    sessionStorage.setItem(left, String(Date.now()));
+  } catch {
+  }
+  location.assign(`/sign-in?return=${encodeURIComponent(location.pathname + location.search)}`);
+  return true;
 }
 async function exchange(once) {
   try {
@@ -3322,8 +4233,109 @@ async function exchange(once) {
   }
 }
 
+// src/page/trail.ts
+var pageSize = 50;
+var Trail = class {
+  node = el("div", { class: "listing", "data-part": "trail" });
+  #store;
+  #list = el("ol", { class: "entries trail", role: "list", "aria-label": t("trail.list") });
+  #end = el("div");
+  #read = [];
+  #drawn = 0;
+  #last = 0;
+  #exhausted = false;
+  #busy = false;
+  constructor(store) {
+    this.#store = store;
+    fill(this.node, el("h1", { tabIndex: -1 }, t("trail.title")), el("p", { class: "quiet" }, t("trail.about")), this.#list, this.#end);
+  }
+  /** open reads the newest entries. */
+  open() {
+    fill(this.#end, el("p", { class: "quiet" }, t("loading")));
+    void this.#more(false);
+    return () => void 0;
+  }
+  async #more(focus) {
+    if (this.#busy) return;
+    this.#busy = true;
+    let problem = "";
+    try {
+      if (this.#drawn === this.#read.length && !this.#exhausted) {
+        const { entries } = await this.#store.api.read(`/v1/audit${this.#last > 0 ? `?before=${this.#last}` : ""}`);
+        const more = entries ?? [];
+        this.#exhausted = more.length === 0;
+        this.#read.push(...more);
+        this.#last = more.at(-1)?.id ?? this.#last;
+      }
+    } catch (error) {
+      problem = sentence(error);
+    }
+    this.#busy = false;
+    const first = this.#drawn;
+    for (const entry of this.#read.slice(first, first + pageSize)) append(this.#list, this.#entry(entry));
+    this.#drawn = Math.min(first + pageSize, this.#read.length);
+    const done = this.#exhausted && this.#drawn === this.#read.length;
+    fill(
+      this.#end,
+      problem ? el("p", { class: "notice bad", role: "alert" }, problem) : null,
+      done ? el("p", { class: "quiet" }, t(this.#drawn === 0 ? "trail.none" : "trail.end")) : el("button", { type: "button", id: "trail-more", "data-action": "more", on: { click: () => void this.#more(true) } }, t("trail.more"))
+    );
+    const next2 = this.#list.children[first];
+    if (focus && next2 instanceof HTMLElement) next2.focus({ preventScroll: true });
+    else if (focus) this.node.querySelector("h1")?.focus();
+  }
+  #entry(entry) {
+    return el(
+      "li",
+      { tabIndex: -1, "data-kind": entry.kind },
+      el("time", { class: "time", dateTime: entry.at }, when(entry.at)),
+      el("p", null, this.#sentence(entry)),
+      entry.reason || entry.rule ? el("p", { class: "hint" }, el("code", { class: "value", dir: "ltr" }, visible([entry.rule, entry.reason].filter(Boolean).join(" · ")))) : null
+    );
+  }
+  #sentence(entry) {
+    const { kind } = entry;
+    const end = `trail.end.${entry.state ?? ""}`;
+    const via = `via.${entry.via ?? ""}`;
+    const detail = variant(entry);
+    const key = detail && has(`trail.${kind}.${detail}`) ? `trail.${kind}.${detail}` : `trail.${kind}`;
+    return rich(has(key) ? key : "trail.other", {
+      kind,
+      n: entry.count ?? 1,
+      server: visible(entry.server ?? "") || t("trail.a-server"),
+      tool: entry.tool ? t("tool.titled", { title: visible(entry.tool) }) : t("trail.a-tool"),
+      state: has(end) ? t(end) : entry.state ?? "",
+      via: has(via) ? t(via) : "",
+      by: this.#by(entry)
+    });
+  }
+  #by(entry) {
+    if (entry.machine) return t("trail.by.machine");
+    const by = entry.by?.subject ? entry.by : null;
+    return by && !same2(by, this.#store.session?.principal) ? t("trail.by", { who: visible(by.subject) }) : t("trail.by.you");
+  }
+};
+function variant(entry) {
+  switch (entry.kind) {
+    case "composed":
+      return entry.actor ?? "";
+    case "asked":
+      return entry.mode ?? "";
+    case "shown":
+      return entry.approval ? "approval" : "";
+    case "answered":
+    case "approval_decided":
+      return entry.state ?? "";
+    default:
+      return "";
+  }
+}
+function same2(a, b) {
+  return b !== void 0 && a.issuer === b.issuer && a.tenant === b.tenant && a.subject === b.subject;
+}
+
 // src/page/app.css
-var app_default = ':host { min-block-size: 100dvh; background: var(--_ground); display: flex; flex-direction: column }\nheader { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem; padding: .625rem 1.25rem; background: var(--_paper); border-block-end: 1px solid var(--_line) }\n.skip { position: absolute; inset-block-start: -4rem; inset-inline-start: .5rem; z-index: 2 }\n.skip:focus { inset-block-start: .375rem }\n.brand { display: flex; align-items: center; gap: .5rem; font-weight: 700; font-size: 1.125rem; letter-spacing: -.01em; color: inherit; text-decoration: none; min-block-size: 1.5rem }\n.logo { inline-size: 1.25rem; block-size: 1.25rem; border-radius: 50% 50% 50% 3px; background: var(--_accent); position: relative }\n.logo::after { content: ""; position: absolute; inset: .375rem; border-radius: 50%; background: var(--_paper) }\n.space { flex: 1 }\n.who { font-size: .875rem }\n.waiting { font-size: .9375rem; padding: .25rem .625rem; border-radius: 999px; border: 1px solid transparent; color: var(--_quiet); text-decoration: none; min-block-size: 1.5rem }\n.waiting.some { color: var(--_ask); border-color: currentColor; font-weight: 600; background: var(--_ask-tint) }\n.waiting:hover, .waiting[aria-current] { text-decoration: underline; text-underline-offset: .2em }\n.menu { display: none; min-block-size: 2.25rem; padding-block: .25rem }\n.banner { padding: .5rem 1.25rem; text-align: center; font-weight: 600; color: var(--_bad); background: var(--_bad-tint); border-block-end: 1px solid var(--_line); position: sticky; inset-block-start: 0; z-index: 1 }\n.columns { flex: 1; display: grid; grid-template-columns: 17rem minmax(0, 1fr) }\n\n.columns.alone { display: block }\naside { padding: 1.25rem; border-inline-end: 1px solid var(--_line); display: grid; gap: 1.5rem; align-content: start }\naside h2 { font-size: .8125rem; letter-spacing: .02em; color: var(--_quiet); margin-block-end: .5rem }\naside ul { list-style: none; display: grid; gap: .25rem }\naside nav a { display: grid; padding-block: .4375rem; padding-inline: .4375rem .625rem; border-inline-start: 3px solid transparent; margin-inline: -.625rem; border-radius: 0; border-start-end-radius: 7px; border-end-end-radius: 7px; color: inherit; text-decoration: none; font-size: .9375rem }\naside nav a:hover { background: var(--_paper) }\naside nav a[aria-current] { background: var(--_paper); border-inline-start-color: var(--_accent) }\naside nav .title { font-weight: 550; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }\naside nav .quiet { font-size: .875rem }\naside nav strong { color: var(--_ask) }\naside .servers { gap: .875rem; font-size: .9375rem }\n.status { color: var(--_quiet); font-size: .875rem }\n.status::before { content: "● "; font-size: .625rem; vertical-align: .1em }\n.status.connected::before { color: var(--_good) }\n.status.failed::before { content: "■ "; color: var(--_bad) }\n.status.idle::before { content: "○ " }\n.address { font-size: .875rem }\n.bad-text { color: var(--_bad); font-size: .875rem }\naside details { font-size: .875rem; color: var(--_quiet) }\naside .rows > div { grid-template-columns: 1fr }\n@media (min-width: 54.01rem) and (min-height: 30rem) {\n	/* What leads elsewhere stays in sight; static/page.css keeps this room when something is scrolled to. */\n	header { position: sticky; inset-block-start: 0; z-index: 2; min-block-size: 3.5rem }\n	.banner { inset-block-start: 3.5rem }\n	aside { position: sticky; inset-block-start: 3.5rem; align-self: start; min-block-size: calc(100dvh - 3.5rem); max-block-size: calc(100dvh - 3.5rem); overflow-y: auto }\n}\nmain { inline-size: 100%; max-inline-size: 50rem; margin-inline: auto; padding: 1.75rem 1.5rem 4rem }\nmain:focus-visible { outline: none }\n.signed-out { display: grid; gap: 1rem; max-inline-size: 36rem; padding-block: 2rem }\n@media (max-width: 54rem) {\n	.columns { display: block }\n	.menu { display: block }\n	.who { display: none }\n	aside { display: none; border-inline-end: 0; border-block-end: 1px solid var(--_line); background: var(--_paper) }\n	aside.open { display: grid }\n}\n@media (max-width: 30rem) {\n	header { padding-inline: .875rem; gap: .5rem }\n	main { padding: 1.25rem .875rem 3rem }\n	.waiting { order: 1; flex: 1 0 100%; text-align: center }\n	.waiting:not(.some) { padding: 0; text-align: start }\n}\n@media (forced-colors: active) {\n	.logo { forced-color-adjust: none; background: CanvasText }\n	.waiting.some { border-color: LinkText }\n	aside nav a[aria-current] { outline: 2px solid Highlight }\n}\n';
+var app_default = ':host { min-block-size: 100dvh; background: var(--_ground); display: flex; flex-direction: column }\nheader { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem; padding: .625rem 1.25rem; background: var(--_paper); border-block-end: 1px solid var(--_line) }\n.skip { position: absolute; inset-block-start: -4rem; inset-inline-start: .5rem; z-index: 2 }\n.skip:focus { inset-block-start: .375rem }\n.brand { display: flex; align-items: center; gap: .5rem; font-weight: 700; font-size: 1.125rem; letter-spacing: -.01em; color: inherit; text-decoration: none; min-block-size: 1.5rem }\n.logo { inline-size: 1.25rem; block-size: 1.25rem; border-radius: 50% 50% 50% 3px; background: var(--_accent); position: relative }\n.logo::after { content: ""; position: absolute; inset: .375rem; border-radius: 50%; background: var(--_paper) }\n.space { flex: 1 }\n.who { font-size: .875rem; overflow-wrap: anywhere; max-inline-size: 24rem }\nheader form { display: contents }\nheader form button { font-size: .875rem }\n.waiting { font-size: .9375rem; padding: .25rem .625rem; border-radius: 999px; border: 1px solid transparent; color: var(--_quiet); text-decoration: none; min-block-size: 1.5rem }\n.waiting.some { color: var(--_ask); border-color: currentColor; font-weight: 600; background: var(--_ask-tint) }\n.waiting:hover, .waiting[aria-current] { text-decoration: underline; text-underline-offset: .2em }\n.menu { display: none; min-block-size: 2.25rem; padding-block: .25rem }\n.banner { padding: .5rem 1.25rem; text-align: center; font-weight: 600; color: var(--_bad); background: var(--_bad-tint); border-block-end: 1px solid var(--_line); position: sticky; inset-block-start: 0; z-index: 1 }\n.columns { flex: 1; display: grid; grid-template-columns: 17rem minmax(0, 1fr) }\n\n.columns.alone { display: block }\naside { padding: 1.25rem; border-inline-end: 1px solid var(--_line); display: grid; gap: 1.5rem; align-content: start }\naside h2 { font-size: .8125rem; letter-spacing: .02em; color: var(--_quiet); margin-block-end: .5rem }\naside ul { list-style: none; display: grid; gap: .25rem }\naside nav a { display: grid; padding-block: .4375rem; padding-inline: .4375rem .625rem; border-inline-start: 3px solid transparent; margin-inline: -.625rem; border-radius: 0; border-start-end-radius: 7px; border-end-end-radius: 7px; color: inherit; text-decoration: none; font-size: .9375rem }\naside nav a:hover { background: var(--_paper) }\naside nav a[aria-current] { background: var(--_paper); border-inline-start-color: var(--_accent) }\naside nav .title { font-weight: 550; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow: hidden }\naside nav .quiet { font-size: .875rem }\naside nav strong { color: var(--_ask) }\naside .servers { gap: .875rem; font-size: .9375rem }\n.status { color: var(--_quiet); font-size: .875rem }\n.status::before { content: "● "; font-size: .625rem; vertical-align: .1em }\n.status.connected::before { color: var(--_good) }\n.status.failed::before { content: "■ "; color: var(--_bad) }\n.status.idle::before { content: "○ " }\n.address { font-size: .875rem }\n.bad-text { color: var(--_bad); font-size: .875rem }\naside details { font-size: .875rem; color: var(--_quiet) }\naside .rows > div { grid-template-columns: 1fr }\n@media (min-width: 54.01rem) and (min-height: 30rem) {\n	/* What leads elsewhere stays in sight; static/page.css keeps this room when something is scrolled to. */\n	header { position: sticky; inset-block-start: 0; z-index: 2; min-block-size: 3.5rem }\n	.banner { inset-block-start: 3.5rem }\n	aside { position: sticky; inset-block-start: 3.5rem; align-self: start; min-block-size: calc(100dvh - 3.5rem); max-block-size: calc(100dvh - 3.5rem); overflow-y: auto }\n}\nmain { inline-size: 100%; max-inline-size: 50rem; margin-inline: auto; padding: 1.75rem 1.5rem 4rem }\nmain:focus-visible { outline: none }\naside .notify { margin-block-start: .75rem; display: grid; gap: .25rem; font-size: .875rem }\n.check { display: flex; align-items: center; gap: .5rem; min-block-size: 1.5rem }\n.listing { display: grid; gap: 1rem }\n.entries { list-style: none; display: grid; gap: .75rem; margin: 0; padding: 0 }\n.entries li { display: grid; gap: .375rem; padding: .875rem 1rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.entries.trail { gap: 0 }\n.entries.trail li { padding: .625rem .25rem; background: none; border: 0; border-block-end: 1px solid var(--_line); border-radius: 0; gap: 0 }\n.signed-out { display: grid; gap: 1rem; max-inline-size: 36rem; padding-block: 2rem }\n@media (max-width: 54rem) {\n	.columns { display: block }\n	.menu { display: block }\n	aside { display: none; border-inline-end: 0; border-block-end: 1px solid var(--_line); background: var(--_paper) }\n	aside.open { display: grid }\n}\n@media (max-width: 30rem) {\n	header { padding-inline: .875rem; gap: .5rem }\n	main { padding: 1.25rem .875rem 3rem }\n	.waiting { order: 1; flex: 1 0 100%; text-align: center }\n	.waiting:not(.some) { padding: 0; text-align: start }\n}\n@media (forced-colors: active) {\n	.logo { forced-color-adjust: none; background: CanvasText }\n	.waiting.some { border-color: LinkText }\n	aside nav a[aria-current] { outline: 2px solid Highlight }\n}\n';
 
 // src/page/app.ts
 var recent = 8;
@@ -3332,16 +4344,23 @@ var ParleyApp = class extends HTMLElement {
   #store = new Store("", token);
   #banner = el("div", { class: "banner", hidden: true, "data-part": "connection" });
   #inboxLink = el("a", { class: "waiting", href: "?view=inbox", id: "inbox-link", "data-part": "inbox-count" });
-  #who = el("span", { class: "quiet who" });
+  #who = el("span", { class: "quiet who", "data-part": "who" });
+  // A form: the host answers with a page of its own, and the cookie is gone.
+  #signOut = el("form", { method: "post", action: "/sign-out", hidden: true }, el("button", { type: "submit", class: "link", id: "sign-out", "data-action": "sign-out" }, t("page.sign-out")));
   #menu = el("button", { type: "button", class: "menu", id: "menu", "aria-expanded": "false", "aria-controls": "side" });
   #main = el("main", { id: "main", tabIndex: -1 });
   #conversationList = el("nav", { "aria-labelledby": "conversations" });
   #serverList = el("section", { "aria-labelledby": "servers" });
+  #more = el("nav", { "aria-labelledby": "more", class: "more" });
   #side = el("aside", { id: "side", "aria-label": t("page.side") });
   #columns = el("div", { class: "columns" }, this.#side, this.#main);
   #place = { kind: "inbox" };
   #shown = "";
+  #leaveView = () => void 0;
   #problem = "";
+  #cookie = null;
+  // not known yet
+  #notifyDenied = false;
   #failed = false;
   #shapes = /* @__PURE__ */ new Map();
   connectedCallback() {
@@ -3354,6 +4373,7 @@ var ParleyApp = class extends HTMLElement {
         el("a", { class: "brand", href: "?", id: "brand", on: { click: (event) => this.#follow(event, "?") } }, el("span", { class: "logo", "aria-hidden": "true" }), t("product")),
         el("span", { class: "space" }),
         this.#who,
+        this.#signOut,
         this.#inboxLink,
         this.#menu
       ),
@@ -3364,6 +4384,7 @@ var ParleyApp = class extends HTMLElement {
       this.#side,
       el("a", { class: "button", href: "?", id: "new-conversation", "data-action": "new-conversation", on: { click: (event) => this.#follow(event, "?") } }, t("page.new")),
       this.#conversationList,
+      this.#more,
       this.#serverList
     );
     this.#menu.textContent = t("page.menu");
@@ -3381,7 +4402,12 @@ var ParleyApp = class extends HTMLElement {
     this.addEventListener("parley-answered", () => {
       this.#failed = false;
     });
-    this.#store.subscribe(() => this.#render());
+    this.addEventListener("parley-token-expired", () => this.#expired());
+    this.#store.subscribe((change) => {
+      if (change.kind === "connection" && this.#store.connection === "signed-out") this.#expired();
+      this.#render();
+    });
+    notify(this.#store, (what, id2) => this.#go(`?${what === "question" ? "q" : "a"}=${encodeURIComponent(id2)}`));
     window.addEventListener("popstate", () => this.#route());
     window.addEventListener("hashchange", () => void this.#signIn());
     onToken(() => this.#begin());
@@ -3394,12 +4420,25 @@ var ParleyApp = class extends HTMLElement {
       const problem = await exchange(once);
       this.#problem = token() === null ? problem : "";
     }
-    if (token() === null) this.#store.connection = "signed-out";
+    if (token() === null && this.#cookie === null) {
+      const session = await byCookie(this.#store.api);
+      this.#cookie = session !== null;
+      this.#store.session ??= session;
+    }
+    if (!this.#signedIn) this.#store.connection = "signed-out";
     this.#route();
     this.#begin();
   }
+  get #signedIn() {
+    return token() !== null || this.#cookie === true;
+  }
+  // Who signed in elsewhere does so again, and comes back to this place. What was
+  // typed is kept as a draft.
+  #expired() {
+    if (token() === null && this.#store.session?.sign_out) leave();
+  }
   #begin() {
-    if (token() === null) this.#store.connection = "signed-out";
+    if (!this.#signedIn) this.#store.connection = "signed-out";
     else {
       if (this.#store.connection === "signed-out") this.#store.connection = "connecting";
       this.#store.start();
@@ -3412,10 +4451,14 @@ var ParleyApp = class extends HTMLElement {
     this.#render();
   }
   #locate() {
+    takePlace();
     const query = new URLSearchParams(location.search);
     const question = query.get("q");
+    const approval = query.get("a");
+    const view = query.get("view");
     if (question) this.#place = { kind: "question", id: question };
-    else if (query.get("view") === "inbox") this.#place = { kind: "inbox" };
+    else if (approval) this.#place = { kind: "approval", id: approval };
+    else if (view === "inbox" || view === "permissions" || view === "trail") this.#place = { kind: view };
     else {
       let conversation = query.get("c") ?? "";
       if (!/^[A-Za-z0-9_-]{3,64}$/.test(conversation)) {
@@ -3446,8 +4489,8 @@ var ParleyApp = class extends HTMLElement {
       return true;
     };
     if (show2()) return;
-    const leave = this.#store.subscribe(() => {
-      if (show2()) leave();
+    const leave2 = this.#store.subscribe(() => {
+      if (show2()) leave2();
     });
   }
   #toggle(open) {
@@ -3457,15 +4500,16 @@ var ParleyApp = class extends HTMLElement {
   // ---- drawing
   #render() {
     const store = this.#store;
-    const out = store.connection === "signed-out";
-    const waiting = store.waiting().length;
-    const words = t(waiting === 0 ? "inbox.none" : "inbox.waiting", { n: waiting });
+    const disabled = store.connection === "disabled";
+    const out = store.connection === "signed-out" || disabled;
+    const { n: waiting, words } = waitingWords(store);
     this.#inboxLink.textContent = words;
     this.#inboxLink.hidden = out || !store.loaded;
     this.#inboxLink.classList.toggle("some", waiting > 0);
     if (this.#place.kind === "inbox") this.#inboxLink.setAttribute("aria-current", "page");
     else this.#inboxLink.removeAttribute("aria-current");
-    this.#who.textContent = !out && store.session ? t("page.who", { name: store.session.name || store.session.principal.subject }) : "";
+    fill(this.#who, store.session && (store.loaded && !out || disabled) ? rich("page.who", { name: store.session.name || store.session.principal.subject }) : null);
+    this.#signOut.hidden = !store.session?.sign_out || out && !disabled;
     this.#menu.hidden = out;
     this.#side.hidden = out;
     this.#banner.hidden = store.connection !== "lost";
@@ -3477,6 +4521,7 @@ var ParleyApp = class extends HTMLElement {
       const current = this.#place.kind === "chat" ? this.#place.conversation : "";
       this.#redraw(this.#conversationList, [store.conversations, current, store.loaded], () => this.#conversations(store.conversations, current));
       this.#redraw(this.#serverList, [store.servers, store.loaded], () => this.#servers(store.servers));
+      this.#redraw(this.#more, [this.#place.kind, notifies(), this.#notifyDenied], () => this.#moreLinks());
     });
   }
   #redraw(node, from, draw) {
@@ -3488,11 +4533,21 @@ var ParleyApp = class extends HTMLElement {
     for (const one of node.querySelectorAll("details")) one.open ||= open.has(one.id);
   }
   #showMain(out) {
-    const key = out ? `out ${this.#problem}` : JSON.stringify(this.#place);
+    const key = out ? `${this.#store.connection} ${this.#problem}` : JSON.stringify(this.#place);
     if (key === this.#shown) return;
     this.#shown = key;
     this.#failed = false;
-    fill(this.#main, out ? this.#signedOut() : this.#element());
+    this.#leaveView();
+    this.#leaveView = () => void 0;
+    fill(this.#main, !out ? this.#element() : this.#store.connection === "disabled" ? this.#disabled() : this.#signedOut());
+  }
+  #disabled() {
+    return el("section", { class: "signed-out", "data-part": "disabled" }, el("h1", null, t("disabled.title")), el("p", null, t("disabled.text")));
+  }
+  // What a view of this page holds, for as long as it is in the middle.
+  #open(view) {
+    this.#leaveView = view.open();
+    return view.node;
   }
   #element() {
     const place2 = this.#place;
@@ -3506,6 +4561,20 @@ var ParleyApp = class extends HTMLElement {
       const inbox = new ParleyInbox();
       inbox.store = this.#store;
       return inbox;
+    }
+    if (place2.kind === "trail") return this.#open(new Trail(this.#store));
+    if (place2.kind === "permissions") {
+      return this.#open(new Permissions(this.#store, this.#root, (row2) => {
+        this.#go(`?c=${encodeURIComponent(row2.conversation)}`);
+        this.#whenShown(row2.conversation, row2.call);
+      }));
+    }
+    if (place2.kind === "approval") {
+      const approval = new ParleyApproval();
+      approval.store = this.#store;
+      approval.via = "inbox";
+      approval.setAttribute("approval-id", place2.id);
+      return el("div", null, el("h1", { class: "away" }, t("approval.kind")), approval);
     }
     const question = new ParleyQuestion();
     question.store = this.#store;
@@ -3551,6 +4620,41 @@ var ParleyApp = class extends HTMLElement {
         list2(older)
       )
     ];
+  }
+  #moreLinks() {
+    const link = (view) => el("li", null, el("a", {
+      href: `?view=${view}`,
+      id: `view-${view}`,
+      "aria-current": this.#place.kind === view ? "page" : void 0,
+      on: { click: (event) => this.#follow(event, `?view=${view}`) }
+    }, t(`page.${view}`)));
+    return [
+      el("h2", { id: "more" }, t("page.more")),
+      el("ul", { role: "list" }, link("permissions"), link("trail")),
+      canNotify() ? this.#notifications() : null
+    ];
+  }
+  #notifications() {
+    const on = notifies();
+    const box = el("input", {
+      type: "checkbox",
+      id: "notify",
+      checked: on,
+      "aria-describedby": "notify-about",
+      on: {
+        change: () => void setNotifies(box.checked).then((now) => {
+          this.#notifyDenied = box.checked && !now;
+          box.checked = now;
+          this.#render();
+        })
+      }
+    });
+    return el(
+      "div",
+      { class: "notify" },
+      el("div", { class: "check" }, box, el("label", { for: "notify" }, t("page.notify"))),
+      el("p", { class: "quiet", id: "notify-about", role: "status" }, t(this.#notifyDenied ? "page.notify.denied" : on ? "page.notify.on" : "page.notify.off"))
+    );
   }
   #servers(all) {
     return [

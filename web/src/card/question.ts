@@ -14,6 +14,7 @@ import { Problem, sentence } from '../lib/api'
 import { announce } from '../lib/announce'
 import { dropDraft, loadDraft, saveDraft } from '../lib/draft'
 import { StoreElement } from '../lib/element'
+import { whenShown } from '../lib/shown'
 import { mayTakeBack } from '../lib/store'
 import { rich, t } from '../lib/text'
 import { isOpen, type Action, type Check, type Input, type Question } from '../lib/wire'
@@ -33,6 +34,8 @@ export class ParleyQuestion extends StoreElement {
 	readonly #root: ShadowRoot
 	#via: 'chat' | 'inbox' = 'chat'
 	#leave: (() => void) | null = null
+	#unwatch: () => void = () => undefined
+	#watched = ''
 	#phase: Phase = 'form'
 	#later = false
 	#form: Form | null = null
@@ -71,8 +74,8 @@ export class ParleyQuestion extends StoreElement {
 		const store = this.store
 		this.#draft = loadDraft(this.questionId)
 		this.#later = remembered(this.questionId)
-		this.#leave = store.subscribe((change) => {
-			if (change.kind === 'question' && change.id === this.questionId || change.kind === 'call' && change.id === this.#question?.call || change.kind === 'snapshot') this.#render()
+		this.#leave = this.subscribe((change) => {
+			if (change.kind === 'question' && change.id === this.questionId || change.kind === 'call' && change.id === this.#question?.call || change.kind === 'snapshot' || change.kind === 'session') this.#render()
 		})
 		store.start()
 		if (!this.#question && this.questionId) void store.loadQuestion(this.questionId).catch((error: unknown) => this.#failed(error))
@@ -82,6 +85,8 @@ export class ParleyQuestion extends StoreElement {
 	disconnectedCallback(): void {
 		this.#leave?.()
 		this.#leave = null
+		this.#unwatch()
+		this.#watched = ''
 	}
 
 	attributeChangedCallback(): void {
@@ -101,7 +106,7 @@ export class ParleyQuestion extends StoreElement {
 
 	get #canTakeBack(): boolean {
 		const question = this.#question
-		if (!question?.can_take_back) return false
+		if (!question?.can_take_back || !this.#mayAnswer) return false
 		const call = this.store.call(question.call)
 		return !call || call.state !== 'claimed' && mayTakeBack(question, call)
 	}
@@ -136,12 +141,26 @@ export class ParleyQuestion extends StoreElement {
 			this.#phase = 'form'
 			this.#form = null
 		}
-		const shape = JSON.stringify([{ ...question, version: 0, seq: 0 }, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened])
+		this.#watch(question, asked)
+		const shape = JSON.stringify([{ ...question, version: 0, seq: 0 }, this.#mayAnswer, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened])
 		if (shape === this.#shape) return
 		this.#shape = shape
 		const had = focused(this.#root) !== null
 		const kept = keepFocus(this.#root, () => fill(this.#root, this.#card(question)))
 		if (had && !kept) this.#focusHeading()
+	}
+
+	// It is recorded that the card was in sight: once, and anew when the server asks in other words.
+	#watch(question: Question, asked: string): void {
+		if (!isOpen(question)) return this.#unwatch()
+		if (this.#later || this.#watched === asked) return
+		this.#unwatch()
+		this.#watched = asked
+		this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { body: { evidence, via: this.via }, keepalive: true }).catch(() => undefined))
+	}
+
+	get #mayAnswer(): boolean {
+		return this.store.may('answer')
 	}
 
 	#focusHeading(): void {
@@ -161,8 +180,13 @@ export class ParleyQuestion extends StoreElement {
 				message(question),
 				question.note ? el('p', { class: 'note', 'data-part': 'note' }, foreign('span', question.note)) : null,
 				this.#noticeNode(),
-				open ? (question.mode === 'url' ? this.#urlBody(question) : this.#formBody(question)) : this.#record(question),
+				open ? this.#body(question) : this.#record(question),
 			])
+	}
+
+	#body(question: Question): Child {
+		if (!this.#mayAnswer) return [question.mode === 'url' ? address(question) : null, el('p', { class: 'note', 'data-part': 'read-only' }, t('card.read-only')), deadline(question)]
+		return question.mode === 'url' ? this.#urlBody(question) : this.#formBody(question)
 	}
 
 	#noticeNode(): Child {

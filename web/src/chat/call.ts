@@ -7,6 +7,7 @@ import { pretty, scalar } from '../lib/json'
 import type { Store } from '../lib/store'
 import { bytes, has, rich, t, toolCalled, when, type Key } from '../lib/text'
 import { hasEnded, isOpen, type Call, type CallState, type Resolve } from '../lib/wire'
+import type { ParleyApproval } from '../card/approval'
 import type { ParleyQuestion } from '../card/question'
 import { details, isRow, mostBlocks, result } from './result'
 
@@ -31,7 +32,7 @@ export class CallView {
 	readonly #progress = el('div', { class: 'progress' })
 	readonly #questions = el('div', { class: 'questions' })
 	readonly #outcome = el('div', { class: 'came', tabIndex: -1 })
-	readonly #cards = new Map<string, ParleyQuestion>()
+	readonly #cards = new Map<string, ParleyApproval | ParleyQuestion>()
 	readonly #headingId = uid('call')
 	#shape = ''
 	#resultShape = ''
@@ -49,26 +50,27 @@ export class CallView {
 	update(): void {
 		const call = this.#host.store.call(this.#id)
 		if (!call) return
-		const questions = this.#host.store.questionsOf(this.#id)
-		for (const question of questions) {
-			if (this.#cards.has(question.id)) continue
-			const card = document.createElement('parley-question') as ParleyQuestion
-			card.store = this.#host.store
-			card.via = this.#host.via
-			card.setAttribute('question-id', question.id)
-			this.#cards.set(question.id, card)
+		const { store } = this.#host
+		const questions = store.questionsOf(this.#id)
+		const approvals = store.approvalsOf(this.#id)
+		const wanted = questions.map((question) => this.#card('question', question.id))
+		// A permission stands where it was asked for: at the start, or between two rounds.
+		for (const approval of [...approvals].reverse()) {
+			const later = questions.findIndex((question) => Date.parse(question.created_at) > Date.parse(approval.created_at))
+			wanted.splice(later < 0 ? questions.length : later, 0, this.#card('approval', approval.id))
 		}
-		const wanted = questions.map((question) => this.#cards.get(question.id)).filter((card) => card !== undefined)
 		wanted.forEach((card, i) => {
 			// Moving an element takes the focus out of it, so only move what is out of place.
 			if (this.#questions.children[i] !== card) this.#questions.insertBefore(card, this.#questions.children[i] ?? null)
 		})
+		const model = approvals.some((approval) => approval.actor === 'model')
+		const asks = approvals.some((approval) => approval.state === 'open')
 		const open = questions.filter(isOpen)
-		const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: '' }, open.length, questions.map((question) => question.held && isOpen(question)), this.#busy, this.#notice])
+		const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: '' }, open.length, questions.map((question) => question.held && isOpen(question)), model, asks, store.session?.scopes, this.#busy, this.#notice])
 		if (shape !== this.#shape) {
 			this.#shape = shape
 			this.node.dataset['state'] = call.state
-			fill(this.#action, this.#did(call))
+			fill(this.#action, this.#did(call, model, asks))
 			fill(this.#progress, this.#state(call, open.length))
 		}
 		const resultShape = JSON.stringify([call.result, call.error, call.result_size, call.error_size])
@@ -78,24 +80,45 @@ export class CallView {
 		}
 	}
 
-	// What the person did: the tool and the arguments, as they were sent.
-	#did(call: Call): Child {
+	#card(kind: 'question' | 'approval', id: string): ParleyApproval | ParleyQuestion {
+		let card = this.#cards.get(id)
+		if (!card) {
+			card = document.createElement(`parley-${kind}`) as ParleyApproval | ParleyQuestion
+			card.store = this.#host.store
+			card.via = this.#host.via
+			card.setAttribute(`${kind}-id`, id)
+			this.#cards.set(id, card)
+		}
+		return card
+	}
+
+	// What the session may not do is not offered.
+	#can(call: Call): NonNullable<Call['can']> {
+		const can = call.can ?? {}
+		const { store } = this.#host
+		const answer = store.may('answer')
+		return { stop: answer && can.stop === true, resolve: answer && can.resolve === true, decline_rest: answer && can.decline_rest === true, run_again: store.may('call') && can.run_again === true }
+	}
+
+	// What the person or a model did: the tool and the arguments. While permission is
+	// asked for, the request for it shows what would be sent.
+	#did(call: Call, model: boolean, asks: boolean): Child {
 		const title = call.title || call.name
 		const entries = isRow(call.arguments) ? Object.entries(call.arguments) : []
 		const where = call.server_local ? t('who.local') : ''
 		return el('div', { class: 'bubble' },
-			el('h2', { id: this.#headingId, tabIndex: -1 }, rich(where ? 'call.ran.at' : 'call.ran', { tool: toolCalled(call.title, call.name), server: call.server, place: where })),
+			el('h2', { id: this.#headingId, tabIndex: -1 }, rich(model ? 'call.model' : where ? 'call.ran.at' : 'call.ran', { tool: toolCalled(call.title, call.name), server: call.server, place: where })),
 			call.replaces ? el('p', { class: 'quiet' }, t('call.replaces'), ' ', el('button', { type: 'button', class: 'link', on: { click: () => this.#host.show(call.replaces ?? '') } }, t('call.replaces.show'))) : null,
-			call.arguments_size ? this.#large('show-arguments', 'call.large-arguments', call.arguments_size) : entries.length === 0 ? el('p', { class: 'quiet' }, t('call.no-arguments')) : el('dl', { class: 'rows' }, entries.slice(0, mostBlocks).map(([name, value]) => {
+			asks ? null : call.arguments_size ? this.#large('show-arguments', 'call.large-arguments', call.arguments_size) : entries.length === 0 ? el('p', { class: 'quiet' }, t('call.no-arguments')) : el('dl', { class: 'rows' }, entries.slice(0, mostBlocks).map(([name, value]) => {
 				const line = scalar(value)
 				return el('div', null, el('dt', null, bdi(name)), el('dd', null, line === null ? el('pre', { dir: 'ltr' }, pretty(value)) : foreign('span', line)))
 			})),
-			entries.length > mostBlocks ? el('p', { class: 'quiet' }, t('call.more-arguments', { n: entries.length - mostBlocks })) : null,
+			!asks && entries.length > mostBlocks ? el('p', { class: 'quiet' }, t('call.more-arguments', { n: entries.length - mostBlocks })) : null,
 			el('p', { class: 'time' }, el('time', { dateTime: call.created_at }, when(call.created_at)), title === call.name ? null : [' · ', el('code', { class: 'value', dir: 'ltr' }, call.name)]))
 	}
 
 	#state(call: Call, open: number): Child {
-		const can = call.can ?? {}
+		const can = this.#can(call)
 		const buttons: Child[] = []
 		if (can.decline_rest && open > 0) buttons.push(this.#button('decline-rest', t('call.decline-rest'), () => this.#post('decline-rest')))
 		if (can.stop && !can.resolve) buttons.push(this.#button('stop', t('call.stop'), () => this.#post('stop')))
@@ -221,8 +244,11 @@ export class CallView {
 		const open = this.#host.store.questionsOf(this.#id).filter(isOpen).at(-1)
 		const card = open && this.#cards.get(open.id)
 		if (card) return { name: `${open.id} ${open.mode === 'url' ? open.url?.href ?? '' : ''}`, node: card }
+		const asking = this.#host.store.approvalsOf(this.#id).findLast((approval) => approval.state === 'open')
+		const permission = asking && this.#cards.get(asking.id)
+		if (permission) return { name: asking.id, node: permission }
 		if (hasEnded(call)) return { name: `${call.id} ${call.state}`, node: this.#outcome.childElementCount > 0 ? this.#outcome : this.#progress }
-		if (call.state === 'uncertain' || call.state === 'blocked' || call.state === 'approving') return { name: `${call.id} ${call.state} ${call.reason}`, node: this.#progress }
+		if (call.state === 'uncertain' || call.state === 'blocked') return { name: `${call.id} ${call.state} ${call.reason}`, node: this.#progress }
 		return null
 	}
 

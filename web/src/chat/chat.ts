@@ -6,6 +6,7 @@ import { StoreElement } from '../lib/element'
 import { t } from '../lib/text'
 import { CallView } from './call'
 import { Picker } from './picker'
+import { Refusals } from './refusals'
 import base from '../lib/base.css'
 import form from '../form/form.css'
 import css from './chat.css'
@@ -19,6 +20,7 @@ export class ParleyChat extends StoreElement {
 	#leave: (() => void)[] = []
 	#calls = new Map<string, CallView>()
 	#picker: Picker | null = null
+	#refusals = new Refusals(null)
 	#folded = false
 	#news: Set<string> | null = null
 	readonly #title = el('h1', { class: 'away' }, t('chat.title'))
@@ -41,10 +43,11 @@ export class ParleyChat extends StoreElement {
 			store, root: this.#root, conversation: () => this.conversationId,
 			ran: (call) => this.show(call.id),
 		})
-		fill(this.#root, this.#title, this.#empty, this.#timeline, this.#picker.node)
+		this.#refusals = new Refusals(store)
+		fill(this.#root, this.#refusals.node, this.#title, this.#empty, this.#timeline, this.#picker.node)
 		this.#leave = [
-			store.subscribe((change) => {
-				if (change.kind === 'conversations') return
+			this.subscribe((change) => {
+				if (change.kind === 'conversations' || change.kind === 'asks') return
 				if (change.kind === 'connection' && store.connection === 'live') this.#picker?.retry()
 				this.#render()
 			}),
@@ -110,8 +113,13 @@ export class ParleyChat extends StoreElement {
 				const node = this.#calls.get(call.id)?.node
 				if (node && this.#timeline.children[i] !== node) this.#timeline.insertBefore(node, this.#timeline.children[i] ?? null)
 			})
-			this.#empty.hidden = calls.length > 0
-			this.#title.hidden = calls.length === 0
+			this.#refusals.update()
+			// A session that may not run anything is not told to.
+			const runs = store.may('call')
+			this.#empty.hidden = calls.length > 0 || !runs
+			this.#title.hidden = !this.#empty.hidden
+			if (this.#picker) this.#picker.node.hidden = !runs
+			if (!runs) return
 			if (calls.length === 0 && this.#empty.childElementCount === 0) {
 				append(this.#empty, [el('h1', null, t('chat.empty')), el('p', null, t('chat.empty.text'))])
 			}

@@ -1,11 +1,11 @@
-// The HTTP client: a bearer token on every request, problem+json as an error
-// with a code, and one error for "no answer came".
+// The HTTP client: a bearer token or the cookie of a sign-in on every request,
+// problem+json as an error with a code, and one error for "no answer came".
 
 import { parseExact } from './json'
 import type { FieldError, Question } from './wire'
 import { t } from './text'
 
-/** Where the bearer token comes from. Null means: nobody is signed in. */
+/** Where the bearer token comes from. Null means: nobody is signed in, or it is by a cookie. */
 export type TokenSource = () => string | null | Promise<string | null>
 
 /** Problem is an answer of the server that says no (RFC 9457). */
@@ -44,13 +44,17 @@ export class API {
 		this.#token = token
 	}
 
-	/** request sends one request and hands back the response, whatever its status. */
+	/**
+	 * request sends one request and hands back the response, whatever its status. A
+	 * cookie goes along on the Parley's own pages alone: pages of other origins have
+	 * nothing but the token that they were given.
+	 */
 	async request(method: string, path: string, init: RequestInit = {}): Promise<Response> {
 		const headers = new Headers(init.headers)
 		const token = await this.#token()
 		if (token) headers.set('Authorization', `Bearer ${token}`)
 		try {
-			return await fetch(this.base + path, { ...init, method, headers, credentials: 'omit', cache: 'no-store', redirect: 'error', referrerPolicy: 'no-referrer' })
+			return await fetch(this.base + path, { ...init, method, headers, credentials: 'same-origin', cache: 'no-store', redirect: 'error', referrerPolicy: 'no-referrer' })
 		} catch (error) {
 			if (init.signal?.aborted) throw error
 			throw new Unreachable()

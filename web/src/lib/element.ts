@@ -1,7 +1,7 @@
 // What the elements have in common: whose store they show.
 
 import type { TokenSource } from './api'
-import { sharedStore, type Store } from './store'
+import { sharedStore, type Change, type Store } from './store'
 
 /** StoreElement is an element that draws from the page's one store. */
 export abstract class StoreElement extends HTMLElement {
@@ -15,6 +15,7 @@ export abstract class StoreElement extends HTMLElement {
 
 	set getToken(source: TokenSource) {
 		this.#getToken = source
+		if (this.#store?.connection === 'signed-out') this.#store.start()
 	}
 
 	/** The store; without one of its own an element shares the page's store for its `base` address. */
@@ -25,6 +26,17 @@ export abstract class StoreElement extends HTMLElement {
 
 	set store(store: Store) {
 		this.#store = store
+	}
+
+	/** subscribe listens to the store, and tells the page when its token is not accepted any more. */
+	protected subscribe(listener: (change: Change) => void): () => void {
+		const { store } = this
+		return store.subscribe((change) => {
+			if (change.kind === 'connection' && store.connection === 'signed-out') {
+				this.dispatchEvent(new CustomEvent('parley-token-expired', { bubbles: true, composed: true }))
+			}
+			listener(change)
+		})
 	}
 
 	/** takeEarlyProperties lets a page set properties before this script has loaded. */

@@ -5,45 +5,51 @@
 // the snapshot and the stream may arrive in any order. `hello` opens a fresh
 // stream and `reset` says that it has a gap: both load the snapshot again.
 
-import { API, Problem, Unreachable, type TokenSource } from './api'
+import { API, Problem, type TokenSource } from './api'
 import { parseExact } from './json'
-import { EventParser, type StreamEvent } from './events'
+import { Feed, type Connection } from './feed'
+import type { StreamEvent } from './events'
 import { announce } from './announce'
 import { t, toolCalled } from './text'
-import { hasEnded, isOpen, type Call, type Conversation, type Question, type Server, type Session, type Tool } from './wire'
-
-/** connecting: no stream yet; live; lost: trying again; signed-out: the token is gone or refused. */
-export type Connection = 'connecting' | 'live' | 'lost' | 'signed-out'
+import { hasEnded, isOpen, type Approval, type Call, type Conversation, type Question, type Refusal, type Scope, type Server, type Session, type Tool } from './wire'
 
 export type Change =
 	| { kind: 'question'; id: string }
 	| { kind: 'call'; id: string }
-	| { kind: 'connection' | 'snapshot' | 'servers' | 'conversations' | 'session'; id?: undefined }
+	| { kind: 'approval'; id: string }
+	/** Somebody has to be asked who may not have the page in sight. */
+	| { kind: 'asks'; what: 'question' | 'approval'; id: string; server: string }
+	| { kind: 'connection' | 'snapshot' | 'servers' | 'conversations' | 'session' | 'refusals'; id?: undefined }
 
-const firstWait = 2_000 // the server's `retry` replaces it
-const longestWait = 30_000
-const silence = 45_000 // three of the server's comments missed
-const hiddenFor = 60_000 // a hidden page gives its connection back after this
-const hiddenPoll = 60_000
+const refusalsWait = 2_000 // after the last call that changed
 
 export class Store {
 	readonly api: API
 	session: Session | null = null
 	servers: readonly Server[] = []
 	connection: Connection = 'connecting'
+	/** Servers whose questions were not shown. */
+	refusals: readonly Refusal[] = []
 
+	readonly #feed: Feed
+	readonly #approvals = new Map<string, Approval>()
 	readonly #questions = new Map<string, Question>()
 	readonly #calls = new Map<string, Call>()
 	readonly #watched = new Map<string, number>()
 	readonly #subscribers = new Set<(change: Change) => void>()
 	readonly #announced = new Set<string>()
 	#listed: readonly Conversation[] = []
-	#running: AbortController | null = null
-	#lastId = ''
+	#refusalsTimer = 0
 	#loaded = false
 
 	constructor(base: string, token: TokenSource) {
 		this.api = new API(base, token)
+		this.#feed = new Feed(this.api, {
+			snapshot: () => this.#loadSnapshot(),
+			take: (event) => this.#take(event),
+			loaded: () => this.#loaded,
+			connection: (now) => this.#set(now),
+		})
 	}
 
 	subscribe(listener: (change: Change) => void): () => void {
@@ -58,6 +64,35 @@ export class Store {
 	/** loaded says whether the first snapshot is here. */
 	get loaded(): boolean {
 		return this.#loaded
+	}
+
+	/** may says whether the session has the scope; before the session is known it is taken to. */
+	may(scope: Scope): boolean {
+		return this.session?.scopes?.includes(scope) ?? true
+	}
+
+	/** bound says whether the session sees one conversation alone. */
+	get bound(): boolean {
+		return Boolean(this.session?.conversation)
+	}
+
+	approval(id: string): Approval | undefined {
+		return this.#approvals.get(id)
+	}
+
+	/** asking lists the open approvals that this person decides or waits for, oldest first. */
+	asking(): Approval[] {
+		return [...this.#approvals.values()].filter((approval) => approval.state === 'open').sort(order)
+	}
+
+	/** deciding lists those that wait for this person. */
+	deciding(): Approval[] {
+		return this.asking().filter((approval) => approval.can_decide)
+	}
+
+	/** approvalsOf lists the approvals of a call, oldest first. */
+	approvalsOf(call: string): Approval[] {
+		return [...this.#approvals.values()].filter((approval) => approval.call === call).sort(order)
 	}
 
 	question(id: string): Question | undefined {
@@ -111,8 +146,16 @@ export class Store {
 		const known = this.#questions.get(question.id)
 		if (known && known.version > question.version) return
 		this.#questions.set(question.id, question)
-		if (!known && isOpen(question)) this.#tell(question)
+		if (!known && isOpen(question)) this.#tell('question', question.id, question.server, t('said.asks', { server: question.server, message: question.message.slice(0, 200) }))
 		this.#emit({ kind: 'question', id: question.id })
+	}
+
+	takeApproval(approval: Approval): void {
+		const known = this.#approvals.get(approval.id)
+		if (known && known.version > approval.version) return
+		this.#approvals.set(approval.id, approval)
+		if (!known && approval.state === 'open' && approval.can_decide) this.#tell('approval', approval.id, approval.server, t('said.approval', { tool: toolCalled(approval.tool_title, approval.tool), server: approval.server }))
+		this.#emit({ kind: 'approval', id: approval.id })
 	}
 
 	takeCall(call: Call): void {
@@ -133,17 +176,61 @@ export class Store {
 		this.#emit({ kind: 'call', id: call })
 	}
 
-	// A new question is announced once, by name, wherever it is drawn.
-	#tell(question: Question): void {
-		if (this.#announced.has(question.id)) return
-		this.#announced.add(question.id)
-		if (this.#loaded) announce(t('said.asks', { server: question.server, message: question.message.slice(0, 200) }))
+	// What is new is announced once, by name, wherever it is drawn.
+	#tell(what: 'question' | 'approval', id: string, server: string, sentence: string): void {
+		if (this.#announced.has(id)) return
+		this.#announced.add(id)
+		if (!this.#loaded) return
+		announce(sentence)
+		this.#emit({ kind: 'asks', what, id, server })
 	}
 
 	async loadQuestion(id: string): Promise<Question> {
 		const question = await this.api.read<Question>(`/v1/questions/${encodeURIComponent(id)}`)
 		this.takeQuestion(question)
 		return question
+	}
+
+	async loadApproval(id: string): Promise<Approval> {
+		const approval = await this.api.read<Approval>(`/v1/approvals/${encodeURIComponent(id)}`)
+		this.takeApproval(approval)
+		return approval
+	}
+
+	/** loadAsking reads the open approvals: members of a group get no event of what is assigned to it. */
+	async loadAsking(): Promise<void> {
+		const { approvals } = await this.api.read<{ approvals: Approval[] | null }>('/v1/approvals?state=open')
+		const still = new Set<string>()
+		for (const approval of approvals ?? []) {
+			still.add(approval.id)
+			this.takeApproval(approval)
+		}
+		await Promise.all(this.asking().filter((approval) => !still.has(approval.id)).map((approval) => this.#recheck(approval)))
+	}
+
+	// Open here but not there: somebody decided, or it is not this person's to see any more.
+	async #recheck(approval: Approval): Promise<void> {
+		try {
+			await this.loadApproval(approval.id)
+		} catch (error) {
+			if (error instanceof Problem && error.status === 404) this.takeApproval({ ...approval, state: 'withdrawn', can_decide: false })
+		}
+	}
+
+	async loadRefusals(): Promise<void> {
+		if (this.bound || !this.may('read')) return
+		const { refusals } = await this.api.read<{ refusals: Refusal[] | null }>('/v1/refusals')
+		this.refusals = refusals ?? []
+		this.#emit({ kind: 'refusals' })
+	}
+
+	// A refusal is no event of its own: it came with some call.
+	#refusalsSoon(): void {
+		if (this.bound || this.#refusalsTimer) return
+		this.#refusalsTimer = window.setTimeout(() => {
+			this.#refusalsTimer = 0
+			void this.loadRefusals().catch(() => undefined)
+		}, refusalsWait)
 	}
 
 	async loadCall(id: string): Promise<Call> {
@@ -183,7 +270,7 @@ export class Store {
 	/** watch keeps a conversation loaded until the returned function is called. */
 	watch(conversation: string): () => void {
 		this.#watched.set(conversation, (this.#watched.get(conversation) ?? 0) + 1)
-		if (this.#running) void this.#loadConversation(conversation).catch(() => undefined)
+		if (this.#feed.running) void this.#loadConversation(conversation).catch(() => undefined)
 		return () => {
 			const left = (this.#watched.get(conversation) ?? 1) - 1
 			if (left > 0) this.#watched.set(conversation, left)
@@ -192,22 +279,25 @@ export class Store {
 	}
 
 	async #loadConversation(id: string): Promise<void> {
-		const { calls, questions } = await this.api.read<{ calls: Call[] | null; questions: Question[] | null }>(`/v1/conversations/${encodeURIComponent(id)}`)
+		const { calls, questions, approvals } = await this.api.read<{ calls: Call[] | null; questions: Question[] | null; approvals?: Approval[] | null }>(`/v1/conversations/${encodeURIComponent(id)}`)
 		for (const question of questions ?? []) this.takeQuestion(question)
+		for (const approval of approvals ?? []) this.takeApproval(approval)
 		for (const call of calls ?? []) this.takeCall(call)
 		this.#emit({ kind: 'snapshot' })
 	}
 
 	async #loadSnapshot(): Promise<void> {
-		const [session, open] = await Promise.all([
-			this.api.read<Session>('/v1/session'),
-			this.api.read<{ questions: Question[] | null }>('/v1/questions?state=open'),
-			this.loadServers(),
-			this.loadConversations(),
-			...[...this.#watched.keys()].map((id) => this.#loadConversation(id)),
-		])
-		this.session = session
+		// First: it says what else there is to read.
+		this.session = await this.api.read<Session>('/v1/session')
 		this.#emit({ kind: 'session' })
+		const [open] = await Promise.all([
+			this.api.read<{ questions: Question[] | null }>('/v1/questions?state=open'),
+			this.loadAsking(),
+			this.loadRefusals(),
+			this.may('call') ? this.loadServers() : undefined,
+			this.loadConversations(),
+			...[...this.#watched.keys()].map((id) => this.#loadConversation(id).catch(notThere)),
+		])
 		const still = new Set<string>()
 		for (const question of open.questions ?? []) {
 			still.add(question.id)
@@ -222,16 +312,12 @@ export class Store {
 
 	/** start opens the stream and keeps it open. Starting twice is harmless. */
 	start(): void {
-		if (this.#running) return
-		const running = new AbortController()
-		this.#running = running
-		void this.#run(running.signal)
+		this.#feed.start()
 	}
 
 	/** stop closes the stream, for good unless started again. */
 	stop(): void {
-		this.#running?.abort()
-		this.#running = null
+		this.#feed.stop()
 	}
 
 	#set(connection: Connection): void {
@@ -243,96 +329,14 @@ export class Store {
 		this.#emit({ kind: 'connection' })
 	}
 
-	async #run(signal: AbortSignal): Promise<void> {
-		let wait = firstWait
-		let failures = 0
-		while (!signal.aborted) {
-			if (document.hidden && this.#loaded) await this.#whileHidden(signal)
-			if (signal.aborted) return
-			const parser = new EventParser()
-			if (this.#loaded) parser.lastId = this.#lastId
-			try {
-				await this.#stream(parser, signal, () => { failures = 0 })
-			} catch (error) {
-				if (signal.aborted) return
-				if (error instanceof Problem && (error.status === 401 || error.status === 403)) {
-					this.#running = null
-					this.#set('signed-out')
-					return
-				}
-			}
-			if (parser.retry !== null) wait = parser.retry
-			if (document.hidden) continue
-			this.#set('lost')
-			const pause = Math.min(wait * 2 ** failures, longestWait)
-			failures++
-			// Not all pages of all people come back in the same moment.
-			await patience(pause * (0.5 + Math.random() / 2), signal)
-		}
-	}
-
-	async #stream(parser: EventParser, signal: AbortSignal, alive: () => void): Promise<void> {
-		const cut = new AbortController()
-		const abort = (): void => cut.abort()
-		signal.addEventListener('abort', abort)
-		let watchdog = window.setTimeout(abort, silence)
-		let hidden = 0
-		const visibility = (): void => {
-			window.clearTimeout(hidden)
-			if (document.hidden) hidden = window.setTimeout(abort, hiddenFor)
-		}
-		document.addEventListener('visibilitychange', visibility)
-		visibility()
-		try {
-			const headers: Record<string, string> = { Accept: 'text/event-stream' }
-			if (this.#loaded && this.#lastId) headers['Last-Event-ID'] = this.#lastId
-			const response = await this.api.request('GET', '/v1/events', { headers, signal: cut.signal })
-			if (!response.ok) throw new Problem(response.status, {})
-			if (!response.body) throw new Unreachable()
-			// A stream that goes on where it was cut says nothing until there is news.
-			if (this.#loaded && this.#lastId) this.#set('live')
-			const reader = response.body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>).getReader()
-			for (;;) {
-				const { done, value } = await reader.read()
-				if (done) return
-				alive()
-				window.clearTimeout(watchdog)
-				watchdog = window.setTimeout(abort, silence)
-				const events = parser.push(value)
-				for (const event of events) await this.#take(event)
-				// Only now: after a failed snapshot the stream must begin anew.
-				this.#lastId = parser.lastId
-				if (this.#loaded) this.#set('live')
-			}
-		} finally {
-			window.clearTimeout(watchdog)
-			window.clearTimeout(hidden)
-			document.removeEventListener('visibilitychange', visibility)
-			signal.removeEventListener('abort', abort)
-			cut.abort()
-		}
-	}
-
-	async #take(event: StreamEvent): Promise<void> {
+	#take(event: StreamEvent): void {
 		switch (event.type) {
 			case 'question': this.takeQuestion(parseExact(event.data) as Question); break
-			case 'call': this.takeCall(parseExact(event.data) as Call); break
-			case 'hello':
-			case 'reset': {
-				await this.#loadSnapshot()
-				this.#set('live')
+			case 'approval': this.takeApproval(parseExact(event.data) as Approval); break
+			case 'call':
+				this.takeCall(parseExact(event.data) as Call)
+				this.#refusalsSoon()
 				break
-			}
-		}
-	}
-
-	// A hidden page holds no stream; it asks once a minute so that the count in
-	// its title stays true, and continues the stream when it is seen again.
-	async #whileHidden(signal: AbortSignal): Promise<void> {
-		while (document.hidden && !signal.aborted) {
-			await patience(hiddenPoll, signal)
-			if (!document.hidden || signal.aborted) return
-			await this.#loadSnapshot().catch(() => undefined)
 		}
 	}
 }
@@ -343,26 +347,13 @@ export function mayTakeBack(question: Question, call: Call): boolean {
 	return question.round === call.round && (call.state === 'waiting' || call.state === 'ready' || call.state === 'claimed' || call.state === 'blocked')
 }
 
-function order(a: { created_at: string; id: string }, b: { created_at: string; id: string }): number {
-	return Date.parse(a.created_at) - Date.parse(b.created_at) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+// A conversation begins with its first call; and an embedded page may name one that is not its own.
+function notThere(error: unknown): void {
+	if (!(error instanceof Problem) || error.status !== 404) throw error
 }
 
-// patience waits, but not longer than until the page is seen or the network is back.
-function patience(milliseconds: number, signal: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		const done = (): void => {
-			window.clearTimeout(timer)
-			window.removeEventListener('online', done)
-			document.removeEventListener('visibilitychange', seen)
-			signal.removeEventListener('abort', done)
-			resolve()
-		}
-		const seen = (): void => { if (!document.hidden) done() }
-		const timer = window.setTimeout(done, milliseconds)
-		window.addEventListener('online', done)
-		document.addEventListener('visibilitychange', seen)
-		signal.addEventListener('abort', done)
-	})
+function order(a: { created_at: string; id: string }, b: { created_at: string; id: string }): number {
+	return Date.parse(a.created_at) - Date.parse(b.created_at) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 }
 
 const shared = new Map<string, Store>()

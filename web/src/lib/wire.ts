@@ -2,7 +2,22 @@
 
 export type Principal = { issuer: string; tenant: string; subject: string }
 
-export type Session = { principal: Principal; name: string; product: string; version: string; model: boolean }
+/** A group of routes that a session may use. */
+export type Scope = 'read' | 'answer' | 'call'
+
+export type Session = {
+	principal: Principal
+	name: string
+	scopes: Scope[]
+	/** The only conversation that the session sees; empty: all. */
+	conversation: string
+	operator: boolean
+	/** There is POST /sign-out. */
+	sign_out: boolean
+	product: string
+	version: string
+	model: boolean
+}
 
 export type Server = {
 	id: string
@@ -126,6 +141,75 @@ export type Question = {
 	can_take_back: boolean
 	created_at: string
 	expires_at?: string | null
+}
+
+/** How much one approval covers: this call, this tool in this conversation, or this tool. */
+export type Reach = 'once' | 'conversation' | 'always'
+
+export type ApprovalState = 'open' | 'allowed' | 'denied' | 'expired' | 'withdrawn'
+
+/** The host's own request for permission. It is no question: no server asked it. */
+export type Approval = {
+	id: string
+	version: number
+	call: string
+	/** Empty on calls of other people. */
+	conversation: string
+	mine: boolean
+	asker: Principal
+	actor: 'person' | 'model'
+	server: string
+	server_local: boolean
+	method: string
+	tool: string
+	tool_title: string
+	description: string
+	arguments: unknown
+	arguments_size?: number
+	rule: string
+	reason: string
+	/** Who decides, if not the asker. */
+	assignee: { principal: Principal | null; group?: string } | null
+	/** The asker may not decide. */
+	other_person: boolean
+	offer: Reach[]
+	/** Questions whose answers would leave with the next send; never the answers. */
+	answered: { question: string; message: string }[]
+	state: ApprovalState
+	scope?: Reach
+	standing: boolean
+	decided_by: Principal | null
+	via?: string
+	can_decide: boolean
+	created_at: string
+	expires_at: string | null
+	closed_at: string | null
+}
+
+/** Questions that were not shown, because the server asked too many. */
+export type Refusal = { server: string; count: number; since: string; last: string }
+
+/** One thing that happened: an entry of the person's own trail. */
+export type AuditEntry = {
+	id: number
+	at: string
+	kind: string
+	call?: string
+	question?: string
+	approval?: string
+	server?: string
+	tool?: string
+	actor?: string
+	mode?: string
+	count?: number
+	machine?: string
+	by?: Principal
+	via?: string
+	evidence?: string
+	state?: string
+	reason?: string
+	rule?: string
+	scope?: string
 }
 
 export type CallState =

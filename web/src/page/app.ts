@@ -1,18 +1,22 @@
 // The page of `parley serve`: header, conversations, servers, and in the middle
-// a conversation, the inbox or a single question.
+// a conversation, the inbox, a single card, the permissions or the trail.
 
 import { bdi, el, fill, keepFocus, randomId, shadow, type Child } from '../lib/dom'
 import { Store } from '../lib/store'
-import { t, when, type Key } from '../lib/text'
+import { rich, t, when, type Key } from '../lib/text'
 import type { Conversation, Server } from '../lib/wire'
 import { ParleyChat } from '../chat/chat'
-import { ParleyInbox } from '../chat/inbox'
+import { ParleyInbox, waitingWords } from '../chat/inbox'
+import { ParleyApproval } from '../card/approval'
 import { ParleyQuestion } from '../card/question'
-import { exchange, keepToken, onToken, takeFragment, token } from './token'
+import { canNotify, notifies, notify, setNotifies } from './notify'
+import { Permissions } from './permissions'
+import { byCookie, exchange, keepToken, leave, onToken, takeFragment, takePlace, token } from './token'
+import { Trail } from './trail'
 import base from '../lib/base.css'
 import css from './app.css'
 
-type Place = { kind: 'chat'; conversation: string } | { kind: 'inbox' } | { kind: 'question'; id: string }
+type Place = { kind: 'chat'; conversation: string } | { kind: 'inbox' } | { kind: 'permissions' } | { kind: 'trail' } | { kind: 'question'; id: string } | { kind: 'approval'; id: string }
 
 const recent = 8 // conversations in sight; older ones open on demand
 
@@ -21,16 +25,22 @@ export class ParleyApp extends HTMLElement {
 	readonly #store = new Store('', token)
 	readonly #banner = el('div', { class: 'banner', hidden: true, 'data-part': 'connection' })
 	readonly #inboxLink = el('a', { class: 'waiting', href: '?view=inbox', id: 'inbox-link', 'data-part': 'inbox-count' })
-	readonly #who = el('span', { class: 'quiet who' })
+	readonly #who = el('span', { class: 'quiet who', 'data-part': 'who' })
+	// A form: the host answers with a page of its own, and the cookie is gone.
+	readonly #signOut = el('form', { method: 'post', action: '/sign-out', hidden: true }, el('button', { type: 'submit', class: 'link', id: 'sign-out', 'data-action': 'sign-out' }, t('page.sign-out')))
 	readonly #menu = el('button', { type: 'button', class: 'menu', id: 'menu', 'aria-expanded': 'false', 'aria-controls': 'side' })
 	readonly #main = el('main', { id: 'main', tabIndex: -1 })
 	readonly #conversationList = el('nav', { 'aria-labelledby': 'conversations' })
 	readonly #serverList = el('section', { 'aria-labelledby': 'servers' })
+	readonly #more = el('nav', { 'aria-labelledby': 'more', class: 'more' })
 	readonly #side = el('aside', { id: 'side', 'aria-label': t('page.side') })
 	readonly #columns = el('div', { class: 'columns' }, this.#side, this.#main)
 	#place: Place = { kind: 'inbox' }
 	#shown = ''
+	#leaveView: () => void = () => undefined
 	#problem = ''
+	#cookie: boolean | null = null // not known yet
+	#notifyDenied = false
 	#failed = false
 	readonly #shapes = new Map<HTMLElement, string>()
 
@@ -39,11 +49,11 @@ export class ParleyApp extends HTMLElement {
 			el('header', null,
 				el('button', { type: 'button', class: 'skip', on: { click: () => this.#main.focus() } }, t('page.skip')),
 				el('a', { class: 'brand', href: '?', id: 'brand', on: { click: (event) => this.#follow(event, '?') } }, el('span', { class: 'logo', 'aria-hidden': 'true' }), t('product')),
-				el('span', { class: 'space' }), this.#who, this.#inboxLink, this.#menu),
+				el('span', { class: 'space' }), this.#who, this.#signOut, this.#inboxLink, this.#menu),
 			this.#banner,
 			this.#columns)
 		fill(this.#side, el('a', { class: 'button', href: '?', id: 'new-conversation', 'data-action': 'new-conversation', on: { click: (event) => this.#follow(event, '?') } }, t('page.new')),
-			this.#conversationList, this.#serverList)
+			this.#conversationList, this.#more, this.#serverList)
 		this.#menu.textContent = t('page.menu')
 		this.#menu.addEventListener('click', () => this.#toggle(this.#menu.getAttribute('aria-expanded') !== 'true'))
 		this.#inboxLink.addEventListener('click', (event) => this.#follow(event, '?view=inbox'))
@@ -57,7 +67,12 @@ export class ParleyApp extends HTMLElement {
 			this.#render()
 		})
 		this.addEventListener('parley-answered', () => { this.#failed = false })
-		this.#store.subscribe(() => this.#render())
+		this.addEventListener('parley-token-expired', () => this.#expired())
+		this.#store.subscribe((change) => {
+			if (change.kind === 'connection' && this.#store.connection === 'signed-out') this.#expired()
+			this.#render()
+		})
+		notify(this.#store, (what, id) => this.#go(`?${what === 'question' ? 'q' : 'a'}=${encodeURIComponent(id)}`))
 		window.addEventListener('popstate', () => this.#route())
 		window.addEventListener('hashchange', () => void this.#signIn())
 		onToken(() => this.#begin())
@@ -72,14 +87,29 @@ export class ParleyApp extends HTMLElement {
 			// An address used twice is no trouble for who is signed in already.
 			this.#problem = token() === null ? problem : ''
 		}
+		if (token() === null && this.#cookie === null) {
+			const session = await byCookie(this.#store.api)
+			this.#cookie = session !== null
+			this.#store.session ??= session
+		}
 		// Before anything is drawn: elements open the stream when they appear.
-		if (token() === null) this.#store.connection = 'signed-out'
+		if (!this.#signedIn) this.#store.connection = 'signed-out'
 		this.#route()
 		this.#begin()
 	}
 
+	get #signedIn(): boolean {
+		return token() !== null || this.#cookie === true
+	}
+
+	// Who signed in elsewhere does so again, and comes back to this place. What was
+	// typed is kept as a draft.
+	#expired(): void {
+		if (token() === null && this.#store.session?.sign_out) leave()
+	}
+
 	#begin(): void {
-		if (token() === null) this.#store.connection = 'signed-out'
+		if (!this.#signedIn) this.#store.connection = 'signed-out'
 		else {
 			if (this.#store.connection === 'signed-out') this.#store.connection = 'connecting'
 			this.#store.start()
@@ -95,10 +125,14 @@ export class ParleyApp extends HTMLElement {
 	}
 
 	#locate(): void {
+		takePlace()
 		const query = new URLSearchParams(location.search)
 		const question = query.get('q')
+		const approval = query.get('a')
+		const view = query.get('view')
 		if (question) this.#place = { kind: 'question', id: question }
-		else if (query.get('view') === 'inbox') this.#place = { kind: 'inbox' }
+		else if (approval) this.#place = { kind: 'approval', id: approval }
+		else if (view === 'inbox' || view === 'permissions' || view === 'trail') this.#place = { kind: view }
 		else {
 			let conversation = query.get('c') ?? ''
 			if (!/^[A-Za-z0-9_-]{3,64}$/.test(conversation)) {
@@ -144,15 +178,17 @@ export class ParleyApp extends HTMLElement {
 
 	#render(): void {
 		const store = this.#store
-		const out = store.connection === 'signed-out'
-		const waiting = store.waiting().length
-		const words = t(waiting === 0 ? 'inbox.none' : 'inbox.waiting', { n: waiting })
+		const disabled = store.connection === 'disabled'
+		const out = store.connection === 'signed-out' || disabled
+		const { n: waiting, words } = waitingWords(store)
 		this.#inboxLink.textContent = words
 		this.#inboxLink.hidden = out || !store.loaded
 		this.#inboxLink.classList.toggle('some', waiting > 0)
 		if (this.#place.kind === 'inbox') this.#inboxLink.setAttribute('aria-current', 'page')
 		else this.#inboxLink.removeAttribute('aria-current')
-		this.#who.textContent = !out && store.session ? t('page.who', { name: store.session.name || store.session.principal.subject }) : ''
+		// Whoever was signed in as somebody else, by another site, can see it here.
+		fill(this.#who, store.session && (store.loaded && !out || disabled) ? rich('page.who', { name: store.session.name || store.session.principal.subject }) : null)
+		this.#signOut.hidden = !store.session?.sign_out || out && !disabled
 		this.#menu.hidden = out
 		this.#side.hidden = out
 		this.#banner.hidden = store.connection !== 'lost'
@@ -164,6 +200,7 @@ export class ParleyApp extends HTMLElement {
 			const current = this.#place.kind === 'chat' ? this.#place.conversation : ''
 			this.#redraw(this.#conversationList, [store.conversations, current, store.loaded], () => this.#conversations(store.conversations, current))
 			this.#redraw(this.#serverList, [store.servers, store.loaded], () => this.#servers(store.servers))
+			this.#redraw(this.#more, [this.#place.kind, notifies(), this.#notifyDenied], () => this.#moreLinks())
 		})
 	}
 
@@ -177,11 +214,23 @@ export class ParleyApp extends HTMLElement {
 	}
 
 	#showMain(out: boolean): void {
-		const key = out ? `out ${this.#problem}` : JSON.stringify(this.#place)
+		const key = out ? `${this.#store.connection} ${this.#problem}` : JSON.stringify(this.#place)
 		if (key === this.#shown) return
 		this.#shown = key
 		this.#failed = false
-		fill(this.#main, out ? this.#signedOut() : this.#element())
+		this.#leaveView()
+		this.#leaveView = () => undefined
+		fill(this.#main, !out ? this.#element() : this.#store.connection === 'disabled' ? this.#disabled() : this.#signedOut())
+	}
+
+	#disabled(): Child {
+		return el('section', { class: 'signed-out', 'data-part': 'disabled' }, el('h1', null, t('disabled.title')), el('p', null, t('disabled.text')))
+	}
+
+	// What a view of this page holds, for as long as it is in the middle.
+	#open(view: Permissions | Trail): HTMLElement {
+		this.#leaveView = view.open()
+		return view.node
 	}
 
 	#element(): HTMLElement {
@@ -196,6 +245,20 @@ export class ParleyApp extends HTMLElement {
 			const inbox = new ParleyInbox()
 			inbox.store = this.#store
 			return inbox
+		}
+		if (place.kind === 'trail') return this.#open(new Trail(this.#store))
+		if (place.kind === 'permissions') {
+			return this.#open(new Permissions(this.#store, this.#root, (row) => {
+				this.#go(`?c=${encodeURIComponent(row.conversation)}`)
+				this.#whenShown(row.conversation, row.call)
+			}))
+		}
+		if (place.kind === 'approval') {
+			const approval = new ParleyApproval()
+			approval.store = this.#store
+			approval.via = 'inbox'
+			approval.setAttribute('approval-id', place.id)
+			return el('div', null, el('h1', { class: 'away' }, t('approval.kind')), approval)
 		}
 		const question = new ParleyQuestion()
 		question.store = this.#store
@@ -234,6 +297,33 @@ export class ParleyApp extends HTMLElement {
 			older.length === 0 ? null : el('details', { id: 'older-list', open: older.some((one) => one.id === current || one.open_questions > 0) },
 				el('summary', { id: 'older' }, t('page.conversations.older')), list(older)),
 		]
+	}
+
+	#moreLinks(): Child {
+		const link = (view: 'permissions' | 'trail'): Child => el('li', null, el('a', {
+			href: `?view=${view}`, id: `view-${view}`, 'aria-current': this.#place.kind === view ? 'page' : undefined, on: { click: (event) => this.#follow(event, `?view=${view}`) },
+		}, t(`page.${view}`)))
+		return [
+			el('h2', { id: 'more' }, t('page.more')),
+			el('ul', { role: 'list' }, link('permissions'), link('trail')),
+			canNotify() ? this.#notifications() : null,
+		]
+	}
+
+	#notifications(): Child {
+		const on = notifies()
+		const box = el('input', {
+			type: 'checkbox', id: 'notify', checked: on, 'aria-describedby': 'notify-about', on: {
+				change: () => void setNotifies(box.checked).then((now) => {
+					this.#notifyDenied = box.checked && !now
+					box.checked = now
+					this.#render()
+				}),
+			},
+		})
+		return el('div', { class: 'notify' },
+			el('div', { class: 'check' }, box, el('label', { for: 'notify' }, t('page.notify'))),
+			el('p', { class: 'quiet', id: 'notify-about', role: 'status' }, t(this.#notifyDenied ? 'page.notify.denied' : on ? 'page.notify.on' : 'page.notify.off')))
 	}
 
 	#servers(all: readonly Server[]): Child {

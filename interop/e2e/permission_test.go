@@ -1,0 +1,181 @@
+package e2e_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/parley-mcp/parley/host/hosttest"
+	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/interop/browsertest"
+)
+
+var update = flag.Bool("update", false, "rewrite the accessibility trees in testdata")
+
+// officeTools are tools that a model calls.
+var officeTools = &hosttest.Script{
+	Tools: map[string]hosttest.Tool{
+		"post":  func(x *hosttest.Exchange) { x.Text("posted") },
+		"pay":   func(x *hosttest.Exchange) { x.Text("paid") },
+		"clean": func(x *hosttest.Exchange) { x.Text("cleaned") },
+		"book": func(x *hosttest.Exchange) {
+			if x.Responses == nil {
+				x.Asks(`{"word":{"method":"elicitation/create","params":{"mode":"form","message":"Which room?","requestedSchema":{"type":"object","properties":{"room":{"type":"string","title":"Room"}},"required":["room"]}}}}`, "s1")
+				return
+			}
+			x.Text("booked")
+		},
+	},
+	Titles:  map[string]string{"clean": "Clean the desk"},
+	Schemas: map[string]string{"clean": `{"type":"object","properties":{"rows":{"type":"integer"},"deep":{"type":"object"},"note":{"type":"string"}}}`},
+}
+
+// golden holds a text against testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (go test -update rewrites it; read the difference aloud):\n%s", path, diff)
+	}
+}
+
+// sound fails the test if the page has faults that axe finds, complained, or is
+// wider than its window.
+func sound(t *testing.T, page *browsertest.Page) {
+	t.Helper()
+	for _, finding := range page.Axe() {
+		t.Errorf("axe: %s", finding)
+	}
+	for _, fault := range faults(page) {
+		t.Errorf("the page's console: %s", fault)
+	}
+	for _, m := range []browsertest.Media{{Width: 320, Height: 640}, {Width: 320, Height: 640, Dark: true, ForcedColors: true}, {Width: 1280, Height: 800, TextScale: 2}} {
+		page.Media(m)
+		if wide := browsertest.Eval[bool](page, `document.documentElement.scrollWidth > document.documentElement.clientWidth`); wide {
+			t.Errorf("%+v: the page scrolls sideways", m)
+		}
+		if small := first(page, `(e) => {
+			if (!e.matches('button, a[href], summary, input') || !e.checkVisibility() || e.closest('.skip') || e.matches('p a')) return null;
+			const box = e.getBoundingClientRect();
+			return box.width > 0 && box.height > 0 && (box.width < 19.5 || box.height < 19.5 || !e.matches('input') && box.height < 23.5) ? e.outerHTML.slice(0, 100) + ' ' + box.width + 'x' + box.height : null;
+		}`); small != "" {
+			t.Errorf("%+v: a small target: %s", m, small)
+		}
+		if cut := first(page, `(e) => e.closest('.permission, .listing, .refusals') && e.matches('p, dd, dt, h3, h4, button, li') && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline' ? e.outerHTML.slice(0, 120) : null`); cut != "" {
+			t.Errorf("%+v: clipped: %s", m, cut)
+		}
+	}
+	page.Media(browsertest.Media{})
+}
+
+var permission = byCSS("section.permission")
+
+// What a model wants is shown as the host's own request: who, which tool, exactly
+// what would be sent, why; and each way out says what it does.
+func TestPermission(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, officeTools, "", nil)
+	page := o.enter("ann")
+	page.Goto(o.base + "/?c=v_1")
+	page.WaitText("Signed in: Ann")
+	c := o.model("ann", "v_1", "clean", `{"rows":9007199254740993,"deep":{"b":1,"a":[true]},"note":"all of it"}`)
+	page.WaitFor(permission)
+	page.WaitText("A model wants to use “Clean the desk” on desk")
+	page.WaitText("9007199254740993")
+	if got := browsertest.Eval[string](page, `document.activeElement.localName + (document.activeElement.shadowRoot?.activeElement?.localName ?? '')`); strings.Contains(got, "approval") {
+		t.Errorf("the new card took the focus: %s", got)
+	}
+	page.Wait("the announcement", func() bool {
+		return strings.Contains(browsertest.Eval[string](page, `document.getElementById('parley-status').textContent`), "Your permission is needed: “Clean the desk” on desk")
+	})
+	page.Click(byCSS("section.permission details summary").In(byCSS(".sent")))
+	page.Wait("the exact JSON", func() bool { return page.Count(byCSS(`[data-part="json"]`)) == 1 })
+	if got, want := page.Text(byCSS(`[data-part="json"]`)), "{\n  \"rows\": 9007199254740993,\n  \"deep\": {\n    \"b\": 1,\n    \"a\": [\n      true\n    ]\n  },\n  \"note\": \"all of it\"\n}"; got != want {
+		t.Errorf("the JSON is %s", got)
+	}
+	golden(t, "permission-open.txt", still(page.AX(permission)))
+	sound(t, page)
+	shot(page, "permission-open")
+
+	page.Click(button("Allow in this conversation"))
+	page.WaitText("cleaned")
+	page.WaitText("You allowed this tool in the conversation")
+	if got := page.Focused(); !strings.Contains(got, "A model wanted to use") {
+		t.Errorf("after the decision the focus is on %s", got)
+	}
+	golden(t, "permission-record.txt", still(page.AX(permission)))
+	sound(t, page)
+	// It covers the next call, but not one of another conversation.
+	o.model("ann", "v_1", "clean", `{}`)
+	page.Wait("two results", func() bool { return strings.Count(page.Text(browsertest.Query{}), "cleaned") == 2 })
+	o.model("ann", "v_2", "clean", `{}`)
+	page.WaitText("1 permission to decide")
+
+	// In the inbox, and denied.
+	page.Click(byCSS("#inbox-link"))
+	page.WaitFor(button("Don’t allow"))
+	eventually(t, "the evidence of both surfaces", func() bool { return len(o.trail("ann", inbox.AuditShown)) == 2 })
+	sound(t, page)
+	page.Click(button("Don’t allow"))
+	page.WaitText("You did not allow it")
+	page.WaitText("No questions waiting")
+
+	page.Click(byCSS("#view-permissions"))
+	page.WaitText("In one conversation, since")
+	sound(t, page)
+	shot(page, "permissions")
+	page.Click(button("Revoke “Clean the desk” on desk"))
+	page.WaitText("There are none.")
+	if got := page.Focused(); !strings.Contains(got, "Permissions that hold") {
+		t.Errorf("after revoking the focus is on %s", got)
+	}
+	page.Click(byCSS("#view-trail"))
+	page.WaitText("A permission for “clean” on desk was revoked by you.")
+	page.WaitText("A model asked for “clean” on desk for you.")
+	page.WaitText("“clean” on desk was not allowed by you from the inbox.")
+	sound(t, page)
+	shot(page, "trail")
+
+	// Each surface has recorded once that it was in sight, by its own words.
+	if shown := o.trail("ann", inbox.AuditShown); len(shown) != 2 || shown[0].Via == shown[1].Via {
+		t.Errorf("shown: %+v", shown)
+	}
+	for _, e := range o.trail("ann", inbox.AuditShown) {
+		if !strings.HasPrefix(e.Evidence, "in view 1 s, ") || e.Approval == "" || e.Via != "chat" && e.Via != "inbox" {
+			t.Errorf("shown: %+v", e)
+		}
+	}
+	if decided := o.trail("ann", inbox.AuditApprovalDecided); len(decided) < 2 || decided[len(decided)-1].Call != c.ID {
+		t.Errorf("decided: %+v", decided)
+	}
+}
+
+var moment = regexp.MustCompile(`(?:[A-Z][a-z]+ \d{1,2}, \d{4} at |on [A-Z][a-z]+ \d{1,2}, \d{4} at )?\d{1,2}:\d{2}\s[AP]M`)
+
+// still takes out of an accessibility tree what differs from day to day.
+func still(tree string) string { return moment.ReplaceAllString(tree, "(when)") }
+
+// shot writes a picture for a person to look at, if they want one.
+func shot(page *browsertest.Page, name string) {
+	if dir := *shots; dir != "" {
+		page.Shot(filepath.Join(dir, name+".png"))
+	}
+}
