@@ -75,7 +75,29 @@ type Store interface {
 	// looks at limit rows at most, and returns how many it removed.
 	TrimAudit(ctx context.Context, age time.Duration, limit int) (int, error)
 
+	// Seals counts the calls, questions and approvals of everybody by the
+	// beginning of their Content, those with most rows first and at most limit.
+	// Rows without Content do not count. It reads every row: it is for a
+	// rotation of keys, not for each start.
+	Seals(ctx context.Context, limit int) ([]Seal, error)
+
+	// Stale lists calls, then questions, then approvals of everybody, each in
+	// the order of their ids and beginning after the given row, whose Content
+	// begins with something else than prefix, which has [SealPrefix] bytes.
+	// Rows without Content are not listed.
+	Stale(ctx context.Context, prefix []byte, after Ref, limit int) ([]Ref, error)
+
 	Close() error
+}
+
+// SealPrefix is how many bytes of a Content say which key sealed it.
+const SealPrefix = 5
+
+// Seal is how many rows have a Content that begins with Prefix, which is
+// shorter than [SealPrefix] only where the whole Content is.
+type Seal struct {
+	Prefix []byte
+	Rows   int64
 }
 
 // Ref points at a row from outside of its principal's transactions.

@@ -27,6 +27,7 @@ func TestStore(t *testing.T, fresh Fresh) {
 		{"audit", auditTests},
 		{"disable", disableTests},
 		{"server", serverTests},
+		{"reseal", resealTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

@@ -168,6 +168,12 @@ func TestModes(t *testing.T) {
 			if refs, err := store.Assigned(t.Context(), inbox.AssignedQuery{Assignees: []string{"q", "r"}, Open: true, After: "a", AfterTime: now.Add(-time.Hour), Limit: 9}); len(refs) != 1 || err != nil || refs[0].Approval != "a_1" {
 				t.Errorf("Assigned = %+v, %v", refs, err)
 			}
+			if seals, err := store.Seals(t.Context(), 9); len(seals) != 1 || err != nil || !bytes.Equal(seals[0].Prefix, content) || seals[0].Rows != 3 {
+				t.Errorf("Seals = %+v, %v", seals, err)
+			}
+			if refs, err := store.Stale(t.Context(), []byte{1, 0, 0, 0, 9}, inbox.Ref{Call: "a"}, 9); len(refs) != 3 || err != nil || refs[2].Approval != "a_1" {
+				t.Errorf("Stale = %+v, %v", refs, err)
+			}
 			if n, err := store.TrimAudit(t.Context(), time.Hour, 9); n != 0 || err != nil {
 				t.Errorf("TrimAudit = %d, %v", n, err)
 			}
