@@ -104,6 +104,9 @@ func (h *Host) SignIn(ctx context.Context, p inbox.Principal, server, redirectUR
 	state, err := h.vault.Begin(ctx, vault.Principal(p), vault.Flow{
 		Name: signInFlow, Provider: s.provider(), Issuer: found.server.Issuer, Verifier: verifier, Data: data,
 	})
+	if errors.Is(err, vault.ErrLimit) {
+		return nil, &SignInError{Server: s.ID, Why: "too many sign-ins are under way; they end after ten minutes", err: err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -237,6 +240,30 @@ func (h *Host) SignOut(ctx context.Context, p inbox.Principal, server string) er
 	delete(h.wanted, poolKey{p.Key(), s.ID})
 	h.mu.Unlock()
 	h.pool(s, p).renew()
+	return nil
+}
+
+// Forget removes all that the vault has of p, for when the person is erased. Tokens are
+// revoked in the background.
+func (h *Host) Forget(ctx context.Context, p inbox.Principal) error {
+	if h.vault == nil {
+		return nil
+	}
+	if err := h.vault.Erase(ctx, vault.Principal(p)); err != nil {
+		return err
+	}
+	for _, pl := range h.allPools() {
+		if pl.principal == p {
+			pl.renew()
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key := range h.wanted {
+		if key.principal == p.Key() {
+			delete(h.wanted, key)
+		}
+	}
 	return nil
 }
 

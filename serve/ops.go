@@ -47,9 +47,15 @@ func (s *Server) enable(w http.ResponseWriter, r *asker) error {
 	return s.forPerson(w, r, func(r *asker, p inbox.Principal) error { return s.inbox.Enable(r.Context(), p) })
 }
 
-// erase removes all that the store has of a person.
+// erase removes all that the store has of a person, what they signed in with first: it
+// is revoked in the background.
 func (s *Server) erase(w http.ResponseWriter, r *asker) error {
-	return s.forPerson(w, r, func(r *asker, p inbox.Principal) error { return s.inbox.Erase(r.Context(), p) })
+	return s.forPerson(w, r, func(r *asker, p inbox.Principal) error {
+		if err := s.host.Forget(r.Context(), p); err != nil {
+			return err
+		}
+		return s.inbox.Erase(r.Context(), p)
+	})
 }
 
 // forPerson does something to a person on behalf of the operator, whose name goes into

@@ -53,6 +53,8 @@ var problems = []problem{
 	{errMethod, http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take that method."},
 	{inbox.ErrNotFound, http.StatusNotFound, "not_found", "There is nothing at this address."},
 	{host.ErrNoServer, http.StatusNotFound, "unknown_server", "There is no such server."},
+	{host.ErrNoSignIn, http.StatusConflict, "no_sign_in", "Nobody signs in to this server here."},
+	{host.ErrSignInOver, http.StatusNotFound, "sign_in_over", "No such sign-in is under way."},
 	{host.ErrNoTool, http.StatusNotFound, "unknown_tool", "The server has no such tool."},
 	{inbox.ErrClosed, http.StatusConflict, "question_closed", "The question is closed."},
 	{inbox.ErrDecided, http.StatusConflict, "approval_closed", "The approval is closed."},
@@ -85,6 +87,7 @@ func describe(err error) client.Problem {
 		tooLarge *http.MaxBytesError
 		check    *checkError
 		away     *host.UnreachableError
+		signIn   *host.SignInError
 	)
 	switch {
 	case errors.As(err, &bad):
@@ -98,6 +101,11 @@ func describe(err error) client.Problem {
 		return client.Problem{
 			Status: http.StatusUnprocessableEntity, Code: "check_failed", Title: "There is a problem with what was entered.",
 			Detail: check.Error(), Errors: check.errs,
+		}
+	case errors.As(err, &signIn):
+		return client.Problem{
+			Status: http.StatusBadGateway, Code: "sign_in_failed", Title: "The sign-in did not come about.",
+			Detail: "Signing in to " + signIn.Server + " did not come about: " + signIn.Why + ".", Params: map[string]any{"server": signIn.Server},
 		}
 	case errors.As(err, &away):
 		return client.Problem{
@@ -134,6 +142,8 @@ func detail(p *client.Problem, err error) {
 		p.Errors = checked.Errors
 	case errors.As(err, &state):
 		p.Params = map[string]any{"state": state.State}
+	case errors.Is(err, host.ErrSignInOver):
+		p.Detail = "It was finished already, took longer than ten minutes, or was begun by somebody else. Nothing was changed."
 	case errors.Is(err, ErrTokenUsed):
 		p.Detail = "This address was used already, or Parley was started anew since. It also ends by itself after a while. Run “parley address” for a fresh one."
 	case errors.Is(err, inbox.ErrStoreFull):

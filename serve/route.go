@@ -25,6 +25,10 @@ var routes = []route{
 	{"GET /v1/session", "", ofNothing, (*Server).session, operation{summary: "Who is signed in", out: body[client.Session]()}},
 	{"GET /v1/servers", ScopeCall, ofNothing, (*Server).servers, operation{summary: "The servers of this host", out: body[client.ServerList]()}},
 	{"GET /v1/servers/{id}/tools", ScopeCall, ofNothing, (*Server).tools, operation{summary: "The tools of a server", out: body[client.ToolList]()}},
+	{"POST /v1/servers/{id}/sign-in", ScopeCall, ofPerson, (*Server).serverSignIn, operation{summary: "Begin a sign-in to a server", out: body[client.SignInPage]()}},
+	{"POST /v1/servers/sign-in/callback", ScopeCall, ofPerson, (*Server).serverSignedIn, operation{summary: "Finish a sign-in to a server with what its authorization server answered", in: body[client.SignInReply](), out: body[client.SignInResult]()}},
+	{"POST /v1/servers/{id}/account", ScopeCall, ofPerson, (*Server).serverAccount, operation{summary: "Decide whether another account replaces the one that is signed in", in: body[client.AccountChoice](), out: body[client.SignInResult]()}},
+	{"POST /v1/servers/{id}/sign-out", ScopeCall, ofPerson, (*Server).serverSignOut, operation{summary: "Sign out of a server", status: http.StatusNoContent}},
 	// It lists those in sight.
 	{"GET /v1/conversations", ScopeRead, ofNothing, (*Server).conversations, operation{summary: "Conversations, the one that changed last first", out: body[client.ConversationList]()}},
 	{"GET /v1/conversations/{id}", ScopeRead, ofConversation, (*Server).conversation, operation{summary: "The newest calls and questions of a conversation", out: body[client.Snapshot]()}},

@@ -38,6 +38,10 @@ type Options struct {
 	// Identify; Keys seal the tokens, and are the same on all machines.
 	APIKeys []*APIKey
 	Keys    *inbox.Keys
+	// PublicURL is the address by which browsers reach this host, such as
+	// https://parley.example.com. People who sign in to servers come back to it. Empty:
+	// the loopback address that they use.
+	PublicURL string
 	// Hosts are further names by which this host is reached, without ports.
 	// Loopback names always count.
 	Hosts []string
@@ -52,18 +56,19 @@ type Options struct {
 
 // A Server is the HTTP side of a host. It is safe for concurrent use.
 type Server struct {
-	host     *host.Host
-	inbox    *inbox.Inbox
-	local    *Local
-	identify func(*http.Request) (*Session, error)
-	signing  http.Handler // nil: pages do not sign in here
-	webhooks *webhook.Sender
-	embed    *embedder
-	origins  []string // of pages elsewhere that may use the API with a token
-	hosts    []string
-	log      *slog.Logger
-	version  string
-	bodyTime time.Duration
+	host      *host.Host
+	inbox     *inbox.Inbox
+	local     *Local
+	identify  func(*http.Request) (*Session, error)
+	signing   http.Handler // nil: pages do not sign in here
+	publicURL string
+	webhooks  *webhook.Sender
+	embed     *embedder
+	origins   []string // of pages elsewhere that may use the API with a token
+	hosts     []string
+	log       *slog.Logger
+	version   string
+	bodyTime  time.Duration
 	// keepAlive is how often an event stream gets something, and how long one that
 	// nothing happens on outlives its session.
 	keepAlive time.Duration
@@ -99,6 +104,7 @@ func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
+	s.publicURL = readPublicURL(opts.PublicURL)
 	return s
 }
 
@@ -130,6 +136,10 @@ func (s *Server) Handler() http.Handler {
 	if s.embed != nil {
 		handle("POST /v1/embed-tokens", http.HandlerFunc(s.mintToken))
 		handle("POST /v1/embed-tokens/revoke", http.HandlerFunc(s.revokeTokens))
+	}
+	handle("GET "+serverCallback, http.HandlerFunc(s.callbackPage))
+	if strings.HasPrefix(s.publicURL, "https://") {
+		handle("GET "+ClientMetadataPath, http.HandlerFunc(s.clientMetadata))
 	}
 	handle("GET /v1/openapi.json", http.HandlerFunc(s.openAPI))
 	for path, allowed := range methods {

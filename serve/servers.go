@@ -12,12 +12,18 @@ import (
 )
 
 func (s *Server) servers(w http.ResponseWriter, r *asker) error {
+	signIns, err := s.host.SignIns(r.Context(), r.principal)
+	if err != nil {
+		return err
+	}
+	own := r.Conversation == "" && s.ownPerson(r) == nil
 	rows := []client.Server{}
 	for _, st := range s.host.Servers(r.principal) {
 		rows = append(rows, client.Server{
 			ID: st.ID, Kind: string(st.Kind), Local: st.Local, Address: st.Address, Domain: st.Domain,
 			Status: string(st.State), Era: string(st.Era), Revision: st.Revision, Error: st.Error,
-			Notes: notes(st),
+			Notes:  notes(st),
+			SignIn: string(signIns[st.ID].State), CanSignIn: signIns[st.ID].Can && own, Account: signIns[st.ID].Account, Missing: signIns[st.ID].Missing,
 		})
 	}
 	return writeJSON(w, http.StatusOK, client.ServerList{Servers: rows})

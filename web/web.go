@@ -31,6 +31,9 @@ var static embed.FS
 //go:embed shell.html
 var shellText string
 
+//go:embed signin.html
+var signInText string
+
 // An asset is a file that pages load. Its name carries a digest of its bytes,
 // so a browser may keep it for ever and never mixes two versions.
 type asset struct {
@@ -42,7 +45,10 @@ type asset struct {
 // assets by their plain name, such as page.js.
 var assets = load()
 
-var shell = makeShell()
+var (
+	shell       = makeShell("shell", shellText)
+	signInShell = makeShell("signin", signInText)
+)
 
 var mimes = map[string]string{
 	".js":  "text/javascript; charset=utf-8",
@@ -79,9 +85,9 @@ func load() map[string]*asset {
 	return all
 }
 
-func makeShell() []byte {
+func makeShell(name, text string) []byte {
 	var out bytes.Buffer
-	tmpl := template.Must(template.New("shell").Funcs(template.FuncMap{"asset": AssetPath}).Parse(shellText))
+	tmpl := template.Must(template.New(name).Funcs(template.FuncMap{"asset": AssetPath}).Parse(text))
 	if err := tmpl.Execute(&out, nil); err != nil {
 		panic(err)
 	}
@@ -92,6 +98,11 @@ func makeShell() []byte {
 // is the same for everybody and holds nothing that is private. The caller must
 // not change it.
 func Shell() []byte { return shell }
+
+// SignInShell is the HTML of the page that a browser comes back to from the
+// authorization server of an MCP server. Its script sends what the address holds to the
+// API. Like [Shell] it is the same for everybody.
+func SignInShell() []byte { return signInShell }
 
 // AssetPath is the address of an asset on the host, such as
 // /assets/elements.0123456789abcdef.js for elements.js. An unknown name is "".

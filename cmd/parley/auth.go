@@ -74,11 +74,23 @@ func (a *authFlags) hosts() ([]string, error) {
 	if a.publicURL == "" {
 		return nil, nil
 	}
-	u, err := url.Parse(a.publicURL)
-	if err != nil || u.Host == "" {
+	u, err := url.Parse(a.public())
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || a.public() != u.Scheme+"://"+u.Host {
 		return nil, usageError("write it as https://parley.example.com", "--public-url is no address")
 	}
 	return []string{u.Hostname()}, nil
+}
+
+// public is the public address without the slash at its end.
+func (a *authFlags) public() string { return strings.TrimSuffix(a.publicURL, "/") }
+
+// clientMetadata is where the document stands by which authorization servers of MCP
+// servers know this host; empty if they cannot reach it.
+func (a *authFlags) clientMetadata() string {
+	if !strings.HasPrefix(a.publicURL, "https://") {
+		return ""
+	}
+	return a.public() + serve.ClientMetadataPath
 }
 
 // maxSecret bounds the file of the client secret, in bytes.

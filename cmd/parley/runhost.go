@@ -63,6 +63,9 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 		Retention:          time.Duration(common.retention) * 24 * time.Hour,
 		QuestionsPerMinute: what.questionsPerMinute,
 	})
+	if err := kept.openVault(ctx, in, servers.Servers, log); err != nil {
+		return err
+	}
 	if kept.owner != "" {
 		// Sound only under the store's lock: no other process owns a lease here.
 		if _, err := in.Recover(ctx); err != nil {
@@ -71,7 +74,8 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 	}
 	hosted := &host.Options{
 		Implementation: &mcp.Implementation{Name: "parley", Title: "Parley", Version: version},
-		Log:            log,
+		Vault:          kept.vault, ClientMetadataURL: common.clientMetadata(),
+		Log: log,
 	}
 	if what.policy != nil {
 		hosted.Policy = what.policy
@@ -86,7 +90,7 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 		return errors.Join(err, h.Close())
 	}
 	options := signIn.options(kept)
-	options.Log, options.Version = log, version
+	options.Log, options.Version, options.PublicURL = log, version, common.public()
 	api := serve.New(h, in, options)
 
 	running := filepath.Join(common.data, runningFile)

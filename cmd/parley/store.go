@@ -73,7 +73,9 @@ type storage struct {
 	store    inbox.Store
 	notifier inbox.Notifier // nil: inside this process
 	ring     *seal.Ring
-	vault    *vault.Vault // runs
+	vault    *vault.Vault // runs, once it is opened
+	place    string       // of the vault's store
+	file     bool         // it is a file
 	// owner is the machine's name if it is the same in its next life: only where
 	// a lock says that there is no other process of that name.
 	owner string
@@ -117,12 +119,8 @@ func openStorage(ctx context.Context, flags *storeFlags, data string, log *slog.
 	if err := checkKeys(ctx, s.store, s.ring); err != nil {
 		return nil, err
 	}
-	place := flags.store
-	if file {
-		place = path
-	}
-	if err := s.openVault(ctx, place, file, log); err != nil {
-		return nil, err
+	if s.place, s.file = flags.store, file; file {
+		s.place = path
 	}
 	return s, nil
 }

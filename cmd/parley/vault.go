@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"log/slog"
 	"path/filepath"
 
 	"github.com/parley-mcp/parley/internal/seal"
@@ -131,32 +130,3 @@ func openVaultStore(ctx context.Context, place string, file bool) (vault.Store, 
 // vaultConnections is how many connections a machine opens for the vault: a use
 // of a token is one statement.
 const vaultConnections = 4
-
-// openVault opens the vault beside the inbox and runs it until s is closed: the
-// keys are read again as they change, for the inbox too, and other machines
-// see which this one has (parley vault rotate waits for that). Keys that do not
-// open all that is there are refused.
-func (s *storage) openVault(ctx context.Context, place string, file bool, log *slog.Logger) error {
-	store, err := openVaultStore(ctx, place, file)
-	if err != nil {
-		return err
-	}
-	v, err := vault.New(store, s.ring, &vault.Options{Log: log})
-	if err != nil {
-		return errors.Join(usageError("", "the keys: %w", err), store.Close())
-	}
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	if err := v.Check(ctx); err != nil {
-		return errors.Join(usageError("use the file that all machines have; `parley vault status` says more", "the keys: %w", err), store.Close())
-	}
-	s.vault = v
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan error, 1)
-	go func() { ended <- v.Run(running) }()
-	s.close = append(s.close, func() error {
-		stop()
-		return errors.Join(<-ended, v.Close(), store.Close())
-	})
-	return nil
-}

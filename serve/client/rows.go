@@ -292,6 +292,11 @@ type Server struct {
 	Revision string   `json:"revision,omitempty"`
 	Error    string   `json:"error,omitempty"`
 	Notes    []string `json:"notes"`
+
+	SignIn    string   `json:"sign_in" doc:"\"none\", \"needed\" or \"done\""`
+	CanSignIn bool     `json:"can_sign_in"`
+	Account   string   `json:"account,omitempty" doc:"who is signed in, if the authorization server says so"`
+	Missing   []string `json:"missing,omitempty" doc:"scopes that the server missed since the last sign-in"`
 }
 
 // A ServerList holds the servers of the host.

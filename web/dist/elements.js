@@ -136,6 +136,25 @@ var en = {
   "said.notify": "{server} asks you something",
   "said.notify.approval": "Parley needs your permission",
   "who.local": "this computer",
+  "sign-in.button": "Sign in to {server}",
+  "sign-in.where": "To sign in to {server} you go to {site}, in a new tab. Check that this is where you have your account.",
+  "sign-in.scopes": "It is asked to allow: {scopes}",
+  "sign-in.go": "Go to {site}",
+  "server-sign-in.title": "Signing in to a server",
+  "server-sign-in.busy": "One moment …",
+  "server-sign-in.empty": "There is no sign-in in this address. Go back to Parley and sign in from there.",
+  "server-sign-in.out": "This browser is not signed in to Parley. Sign in to Parley here, or go back to the browser in which you began; then try again. Nothing is lost yet.",
+  "server-sign-in.again": "Try again",
+  "server-sign-in.denied": "{server} was not allowed to act for you. Nothing has changed.",
+  "server-sign-in.done": "You are signed in to {server}.",
+  "server-sign-in.done.as": "You are signed in to {server} as {account}.",
+  "server-sign-in.resumed": { one: "The call that waited for it goes on.", other: "{n} calls that waited for it go on." },
+  "server-sign-in.missing": "Not everything was allowed; missing: {scopes}.",
+  "server-sign-in.other": "You came back as {account}, and you were signed in to {server} as {before}. Which one shall it be from now on?",
+  "server-sign-in.keep": "Keep the one before",
+  "server-sign-in.replace": "Use the new one",
+  "server-sign-in.unknown": "somebody unknown",
+  "server-sign-in.back": "Back to Parley",
   "signin.title": "You are not signed in",
   "signin.text": "Parley signs you in by an address that it prints when it starts. In a terminal on this computer, start it:",
   "signin.running": "Or, if it is running already, let it print a fresh address:",
@@ -1207,6 +1226,229 @@ var StoreElement = class extends HTMLElement {
   }
 };
 
+// src/card/parts.ts
+var longMessage = 2e3;
+function place(server) {
+  return server.server_local ? t("who.local") : server.server_address ?? "";
+}
+function heading(question, id) {
+  const where = place(question);
+  const ended = !(question.state === "open" || question.state === "opened");
+  const key = where ? ended ? "card.asked.at" : "card.asks.at" : ended ? "card.asked" : "card.asks";
+  return el("h3", { id, tabIndex: -1, "data-part": "heading" }, rich(key, { server: question.server, place: where }));
+}
+function message(question) {
+  const text2 = question.message;
+  if (text2 === "") return [];
+  const findings2 = question.message_findings ?? [];
+  const notes = findings2.map((finding) => el("p", { class: "hint mark" }, typeof finding === "string" ? finding : finding.text));
+  const characters = [...text2];
+  if (characters.length <= longMessage) return [foreign("div", text2, "message"), notes];
+  const body = foreign("div", `${characters.slice(0, longMessage).join("")}…`, "message");
+  const more = el("button", {
+    type: "button",
+    class: "link",
+    on: {
+      click: () => {
+        body.textContent = text2;
+        more.remove();
+        body.tabIndex = -1;
+        body.focus();
+      }
+    }
+  }, t("card.show-all", { n: characters.length }));
+  return [body, more, notes];
+}
+function brief(question) {
+  const line = [...`${question.tool_title || question.tool}: ${question.message}`.trim().replace(/\s+/g, " ")];
+  return line.length > 80 ? `${line.slice(0, 80).join("")}…` : line.join("");
+}
+function rows(list2, server) {
+  return el("dl", { class: "rows" }, list2.map((row) => el(
+    "div",
+    null,
+    el("dt", null, el("span", { class: "foreign", dir: "auto" }, row.label || row.name || "")),
+    el(
+      "dd",
+      null,
+      row.value === "" ? el("span", { class: "quiet" }, t("review.empty")) : foreign("span", row.value),
+      row.from === "default" ? el("span", { class: "from" }, server ? rich("review.default", { server }) : t("review.default.argument")) : null,
+      row.from === "earlier" ? el("span", { class: "from" }, t("review.earlier")) : null
+    )
+  )));
+}
+function count(question) {
+  return question.of > 1 ? t("card.count", { i: question.position, of: question.of }) : "";
+}
+function deadline(question) {
+  return question.expires_at ? el("p", { class: "hint" }, t("card.until", { when: when(question.expires_at) })) : null;
+}
+function outcome(question) {
+  const { answer, server, state } = question;
+  const moment = at(answer?.at);
+  const via = answer && has(`via.${answer.via}`) ? t(`via.${answer.via}`) : "";
+  switch (state) {
+    case "accepted":
+      if (question.mode === "url") return rich("record.opened", { domain: question.url?.domain || question.url?.host || "", at: moment, via });
+      return rich(answer?.review?.length ? "record.sent" : "record.agreed", { server, at: moment, via });
+    case "declined":
+      return rich("record.declined", { server, at: moment, via });
+    case "cancelled":
+      return rich("record.cancelled", { server, at: moment, via });
+    case "expired":
+      return rich("record.expired", { at: when(question.expires_at) });
+    case "withdrawn": {
+      const key = `closed.${question.closed_by ?? ""}`;
+      return has(key) ? rich(key, { server }) : rich("record.withdrawn", { server });
+    }
+    default:
+      return [];
+  }
+}
+function actionsHelp(question) {
+  const { server } = question;
+  const line = (name, text2) => el("div", null, el("dt", null, name), el("dd", null, text2));
+  return el("details", { class: "help" }, el("summary", null, t("help.title")), el(
+    "dl",
+    { class: "rows" },
+    line(t("action.decline"), rich("help.decline", { server })),
+    line(t("action.cancel"), rich("help.cancel", { server })),
+    line(t("action.later"), t("help.later"))
+  ));
+}
+function quoted(text2) {
+  return text2.replace(/[^\x20-\x7e]/gu, (c) => `\\u{${c.codePointAt(0)?.toString(16).toUpperCase() ?? ""}}`);
+}
+
+// src/card/link.ts
+function agrees(link) {
+  if (!link.href) return false;
+  try {
+    const url = new URL(link.href);
+    return url.href === link.href && (url.protocol === "https:" || url.protocol === "http:") && url.hostname === (link.host ?? "") && url.port === (link.port ?? "") && url.username === "" && url.password === "";
+  } catch {
+    return false;
+  }
+}
+function canOpen(question) {
+  return question.url !== null && question.url.verdict !== "refuse" && agrees(question.url);
+}
+function needsSecondLook(question) {
+  return question.url?.verdict === "warn";
+}
+function siteName(link) {
+  if (link.verdict === "warn") return link.domain || link.host || "";
+  return link.domain_unicode || link.domain || link.host_unicode || link.host || "";
+}
+async function sha256(text2) {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text2));
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+function address(question) {
+  const link = question.url;
+  if (!link) return [el("p", { class: "warning" }, t("link.none"))];
+  const refused = !canOpen(question);
+  const first = siteName(link);
+  const ascii = link.domain || link.host || "";
+  const other = first === ascii ? link.domain_unicode || link.host_unicode || "" : ascii;
+  return [
+    first === "" ? null : el(
+      "p",
+      { class: "site", "data-part": "site" },
+      el("span", { class: "quiet" }, t("link.website")),
+      " ",
+      el("strong", { class: "domain", dir: "ltr" }, first),
+      other && other !== first ? el("span", { class: "quiet" }, " ", rich(link.verdict === "warn" ? "link.letters" : "link.ascii", { name: other })) : null
+    ),
+    refused ? el("code", { class: "url", dir: "ltr", "data-part": "address" }, quoted(link.raw ?? "")) : el("code", { class: "url", dir: "ltr", "data-part": "address" }, emphasised(link)),
+    !refused && link.raw !== void 0 && link.raw !== link.href ? el("p", { class: "hint" }, t("link.rewritten"), " ", el("code", { class: "value", dir: "ltr" }, quoted(link.raw))) : null,
+    findings(question)
+  ];
+}
+function emphasised(link) {
+  const href = link.href ?? "";
+  const host = link.host ?? "";
+  const domain2 = link.domain || host;
+  const start = href.indexOf(host, href.indexOf("//"));
+  if (host === "" || start < 0 || !host.endsWith(domain2)) return [href];
+  const at2 = start + host.length - domain2.length;
+  return [href.slice(0, at2), el("strong", { class: "domain" }, domain2), href.slice(at2 + domain2.length)];
+}
+function findings(question) {
+  const link = question.url;
+  if (!link) return null;
+  const list2 = [...link.findings ?? []].map((finding) => finding.verdict === "ok" ? null : el(
+    "li",
+    { class: finding.verdict ?? "note", "data-code": finding.code },
+    el("strong", null, t(finding.verdict === "refuse" ? "link.refuse" : finding.verdict === "warn" ? "link.warn" : "link.note")),
+    " ",
+    bdi(finding.text)
+  ));
+  if (link.verdict !== "refuse" && !agrees(link)) {
+    list2.unshift(el("li", { class: "refuse", "data-code": "browser_differs" }, el("strong", null, t("link.refuse")), " ", t("link.differs")));
+  }
+  return list2.length === 0 ? null : el("ul", { class: "findings", "data-part": "findings" }, list2);
+}
+
+// src/card/signin.ts
+var SignInCard = class {
+  node = el("div", { class: "actions", "data-part": "sign-in" });
+  #store;
+  #server;
+  #id = uid("sign-in");
+  #page = null;
+  #busy = false;
+  #notice = "";
+  constructor(store, server) {
+    this.#store = store;
+    this.#server = server;
+    this.#draw();
+  }
+  #draw() {
+    fill(this.node, this.#notice ? el("p", { class: "notice bad", role: "alert" }, this.#notice) : null, this.#page ? this.#leave(this.#page) : el("button", {
+      type: "button",
+      id: this.#id,
+      class: "primary",
+      "data-action": "sign-in",
+      "aria-disabled": this.#busy ? "true" : null,
+      on: { click: () => void this.#begin() }
+    }, rich("sign-in.button", { server: this.#server })));
+  }
+  #leave(page) {
+    const site = siteName(page.link);
+    return [
+      el("p", null, rich("sign-in.where", { server: this.#server, site })),
+      page.scopes.length > 0 ? el("p", { class: "quiet" }, rich("sign-in.scopes", { scopes: page.scopes.join(", ") })) : null,
+      (page.link.findings ?? []).filter((finding) => finding.verdict === "warn").map((finding) => el("p", { class: "warning" }, el("strong", null, t("link.warn")), " ", finding.text)),
+      el("a", { id: this.#id, class: "button primary", href: page.url, target: "_blank", rel: "noopener noreferrer", "data-action": "leave", on: { click: () => this.#left() } }, rich("sign-in.go", { site }))
+    ];
+  }
+  // The address is good for one sign-in.
+  #left() {
+    setTimeout(() => {
+      this.#page = null;
+      this.#draw();
+    });
+  }
+  async #begin() {
+    if (this.#busy) return;
+    this.#busy = true;
+    this.#notice = "";
+    this.#draw();
+    try {
+      const page = await this.#store.api.write(`/v1/servers/${encodeURIComponent(this.#server)}/sign-in`);
+      if (page.link.href === page.url && agrees(page.link)) this.#page = page;
+      else this.#notice = t("link.differs");
+    } catch (error) {
+      this.#notice = sentence(error);
+    } finally {
+      this.#busy = false;
+      this.#draw();
+      this.node.querySelector(`#${this.#id}`)?.focus();
+    }
+  }
+};
+
 // src/chat/result.ts
 var mostBlocks = 200;
 function result(value, server) {
@@ -1316,6 +1558,7 @@ var CallView = class {
   #outcome = el("div", { class: "came", tabIndex: -1 });
   #cards = /* @__PURE__ */ new Map();
   #headingId = uid("call");
+  #signIn = null;
   #shape = "";
   #resultShape = "";
   #busy = false;
@@ -1344,7 +1587,7 @@ var CallView = class {
     const model = approvals.some((approval) => approval.actor === "model");
     const asks = approvals.some((approval) => approval.state === "open");
     const open = questions.filter(isOpen);
-    const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: "" }, open.length, questions.map((question) => question.held && isOpen(question)), model, asks, store.session?.scopes, this.#busy, this.#notice]);
+    const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: "" }, open.length, questions.map((question) => question.held && isOpen(question)), model, asks, store.session?.scopes, this.#busy, this.#notice, call.reason === "sign_in" && store.servers.map((server) => server.can_sign_in)]);
     if (shape !== this.#shape) {
       this.#shape = shape;
       this.node.dataset["state"] = call.state;
@@ -1409,10 +1652,18 @@ var CallView = class {
       // The answer above says more than "it has answered".
       call.state === "done" && call.result ? null : el("p", null, foreign("span", this.#sentence(call, open))),
       can.resolve ? this.#resolve(call) : null,
+      this.#wantsSignIn(call),
       this.#notice ? el("p", { class: "notice bad", role: "alert" }, this.#notice) : null,
       buttons.length > 0 ? el("div", { class: "actions" }, buttons) : null,
       can.run_again && hasEnded(call) && call.state !== "done" ? el("p", { class: "hint" }, t("call.run-again.hint")) : null
     );
+  }
+  // A card of the host's own. Pages of products have nobody who signs in to servers.
+  #wantsSignIn(call) {
+    const can = this.#host.store.servers.some((server) => server.id === call.server && server.can_sign_in);
+    if (call.state !== "blocked" || call.reason !== "sign_in" || !can) this.#signIn = null;
+    else this.#signIn ??= new SignInCard(this.#host.store, call.server);
+    return this.#signIn?.node;
   }
   #title(call, open) {
     if ((call.state === "waiting" || call.state === "sent") && open > 0) return rich("state.asks", { server: call.server, n: open });
@@ -3392,170 +3643,6 @@ function dropDraft(id) {
     sessionStorage.removeItem(prefix + id);
   } catch {
   }
-}
-
-// src/card/parts.ts
-var longMessage = 2e3;
-function place(server) {
-  return server.server_local ? t("who.local") : server.server_address ?? "";
-}
-function heading(question, id) {
-  const where = place(question);
-  const ended = !(question.state === "open" || question.state === "opened");
-  const key = where ? ended ? "card.asked.at" : "card.asks.at" : ended ? "card.asked" : "card.asks";
-  return el("h3", { id, tabIndex: -1, "data-part": "heading" }, rich(key, { server: question.server, place: where }));
-}
-function message(question) {
-  const text2 = question.message;
-  if (text2 === "") return [];
-  const findings2 = question.message_findings ?? [];
-  const notes = findings2.map((finding) => el("p", { class: "hint mark" }, typeof finding === "string" ? finding : finding.text));
-  const characters = [...text2];
-  if (characters.length <= longMessage) return [foreign("div", text2, "message"), notes];
-  const body = foreign("div", `${characters.slice(0, longMessage).join("")}…`, "message");
-  const more = el("button", {
-    type: "button",
-    class: "link",
-    on: {
-      click: () => {
-        body.textContent = text2;
-        more.remove();
-        body.tabIndex = -1;
-        body.focus();
-      }
-    }
-  }, t("card.show-all", { n: characters.length }));
-  return [body, more, notes];
-}
-function brief(question) {
-  const line = [...`${question.tool_title || question.tool}: ${question.message}`.trim().replace(/\s+/g, " ")];
-  return line.length > 80 ? `${line.slice(0, 80).join("")}…` : line.join("");
-}
-function rows(list2, server) {
-  return el("dl", { class: "rows" }, list2.map((row) => el(
-    "div",
-    null,
-    el("dt", null, el("span", { class: "foreign", dir: "auto" }, row.label || row.name || "")),
-    el(
-      "dd",
-      null,
-      row.value === "" ? el("span", { class: "quiet" }, t("review.empty")) : foreign("span", row.value),
-      row.from === "default" ? el("span", { class: "from" }, server ? rich("review.default", { server }) : t("review.default.argument")) : null,
-      row.from === "earlier" ? el("span", { class: "from" }, t("review.earlier")) : null
-    )
-  )));
-}
-function count(question) {
-  return question.of > 1 ? t("card.count", { i: question.position, of: question.of }) : "";
-}
-function deadline(question) {
-  return question.expires_at ? el("p", { class: "hint" }, t("card.until", { when: when(question.expires_at) })) : null;
-}
-function outcome(question) {
-  const { answer, server, state } = question;
-  const moment = at(answer?.at);
-  const via = answer && has(`via.${answer.via}`) ? t(`via.${answer.via}`) : "";
-  switch (state) {
-    case "accepted":
-      if (question.mode === "url") return rich("record.opened", { domain: question.url?.domain || question.url?.host || "", at: moment, via });
-      return rich(answer?.review?.length ? "record.sent" : "record.agreed", { server, at: moment, via });
-    case "declined":
-      return rich("record.declined", { server, at: moment, via });
-    case "cancelled":
-      return rich("record.cancelled", { server, at: moment, via });
-    case "expired":
-      return rich("record.expired", { at: when(question.expires_at) });
-    case "withdrawn": {
-      const key = `closed.${question.closed_by ?? ""}`;
-      return has(key) ? rich(key, { server }) : rich("record.withdrawn", { server });
-    }
-    default:
-      return [];
-  }
-}
-function actionsHelp(question) {
-  const { server } = question;
-  const line = (name, text2) => el("div", null, el("dt", null, name), el("dd", null, text2));
-  return el("details", { class: "help" }, el("summary", null, t("help.title")), el(
-    "dl",
-    { class: "rows" },
-    line(t("action.decline"), rich("help.decline", { server })),
-    line(t("action.cancel"), rich("help.cancel", { server })),
-    line(t("action.later"), t("help.later"))
-  ));
-}
-function quoted(text2) {
-  return text2.replace(/[^\x20-\x7e]/gu, (c) => `\\u{${c.codePointAt(0)?.toString(16).toUpperCase() ?? ""}}`);
-}
-
-// src/card/link.ts
-function agrees(link) {
-  if (!link.href) return false;
-  try {
-    const url = new URL(link.href);
-    return url.href === link.href && (url.protocol === "https:" || url.protocol === "http:") && url.hostname === (link.host ?? "") && url.port === (link.port ?? "") && url.username === "" && url.password === "";
-  } catch {
-    return false;
-  }
-}
-function canOpen(question) {
-  return question.url !== null && question.url.verdict !== "refuse" && agrees(question.url);
-}
-function needsSecondLook(question) {
-  return question.url?.verdict === "warn";
-}
-function siteName(link) {
-  if (link.verdict === "warn") return link.domain || link.host || "";
-  return link.domain_unicode || link.domain || link.host_unicode || link.host || "";
-}
-async function sha256(text2) {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text2));
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-function address(question) {
-  const link = question.url;
-  if (!link) return [el("p", { class: "warning" }, t("link.none"))];
-  const refused = !canOpen(question);
-  const first = siteName(link);
-  const ascii = link.domain || link.host || "";
-  const other = first === ascii ? link.domain_unicode || link.host_unicode || "" : ascii;
-  return [
-    first === "" ? null : el(
-      "p",
-      { class: "site", "data-part": "site" },
-      el("span", { class: "quiet" }, t("link.website")),
-      " ",
-      el("strong", { class: "domain", dir: "ltr" }, first),
-      other && other !== first ? el("span", { class: "quiet" }, " ", rich(link.verdict === "warn" ? "link.letters" : "link.ascii", { name: other })) : null
-    ),
-    refused ? el("code", { class: "url", dir: "ltr", "data-part": "address" }, quoted(link.raw ?? "")) : el("code", { class: "url", dir: "ltr", "data-part": "address" }, emphasised(link)),
-    !refused && link.raw !== void 0 && link.raw !== link.href ? el("p", { class: "hint" }, t("link.rewritten"), " ", el("code", { class: "value", dir: "ltr" }, quoted(link.raw))) : null,
-    findings(question)
-  ];
-}
-function emphasised(link) {
-  const href = link.href ?? "";
-  const host = link.host ?? "";
-  const domain2 = link.domain || host;
-  const start = href.indexOf(host, href.indexOf("//"));
-  if (host === "" || start < 0 || !host.endsWith(domain2)) return [href];
-  const at2 = start + host.length - domain2.length;
-  return [href.slice(0, at2), el("strong", { class: "domain" }, domain2), href.slice(at2 + domain2.length)];
-}
-function findings(question) {
-  const link = question.url;
-  if (!link) return null;
-  const list2 = [...link.findings ?? []].map((finding) => finding.verdict === "ok" ? null : el(
-    "li",
-    { class: finding.verdict ?? "note", "data-code": finding.code },
-    el("strong", null, t(finding.verdict === "refuse" ? "link.refuse" : finding.verdict === "warn" ? "link.warn" : "link.note")),
-    " ",
-    bdi(finding.text)
-  ));
-  if (link.verdict !== "refuse" && !agrees(link)) {
-    list2.unshift(el("li", { class: "refuse", "data-code": "browser_differs" }, el("strong", null, t("link.refuse")), " ", t("link.differs")));
-  }
-  return list2.length === 0 ? null : el("ul", { class: "findings", "data-part": "findings" }, list2);
 }
 
 // src/card/question.css

@@ -9,6 +9,7 @@ import { bytes, has, rich, t, toolCalled, when, type Key } from '../lib/text'
 import { hasEnded, isOpen, type Call, type CallState, type Resolve } from '../lib/wire'
 import type { ParleyApproval } from '../card/approval'
 import type { ParleyQuestion } from '../card/question'
+import { SignInCard } from '../card/signin'
 import { details, isRow, mostBlocks, result } from './result'
 
 // How a state looks; the words carry the meaning.
@@ -34,6 +35,7 @@ export class CallView {
 	readonly #outcome = el('div', { class: 'came', tabIndex: -1 })
 	readonly #cards = new Map<string, ParleyApproval | ParleyQuestion>()
 	readonly #headingId = uid('call')
+	#signIn: SignInCard | null = null
 	#shape = ''
 	#resultShape = ''
 	#busy = false
@@ -66,7 +68,7 @@ export class CallView {
 		const model = approvals.some((approval) => approval.actor === 'model')
 		const asks = approvals.some((approval) => approval.state === 'open')
 		const open = questions.filter(isOpen)
-		const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: '' }, open.length, questions.map((question) => question.held && isOpen(question)), model, asks, store.session?.scopes, this.#busy, this.#notice])
+		const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: '' }, open.length, questions.map((question) => question.held && isOpen(question)), model, asks, store.session?.scopes, this.#busy, this.#notice, call.reason === 'sign_in' && store.servers.map((server) => server.can_sign_in)])
 		if (shape !== this.#shape) {
 			this.#shape = shape
 			this.node.dataset['state'] = call.state
@@ -130,9 +132,18 @@ export class CallView {
 			// The answer above says more than "it has answered".
 			call.state === 'done' && call.result ? null : el('p', null, foreign('span', this.#sentence(call, open))),
 			can.resolve ? this.#resolve(call) : null,
+			this.#wantsSignIn(call),
 			this.#notice ? el('p', { class: 'notice bad', role: 'alert' }, this.#notice) : null,
 			buttons.length > 0 ? el('div', { class: 'actions' }, buttons) : null,
 			can.run_again && hasEnded(call) && call.state !== 'done' ? el('p', { class: 'hint' }, t('call.run-again.hint')) : null)
+	}
+
+	// A card of the host's own. Pages of products have nobody who signs in to servers.
+	#wantsSignIn(call: Call): Child {
+		const can = this.#host.store.servers.some((server) => server.id === call.server && server.can_sign_in)
+		if (call.state !== 'blocked' || call.reason !== 'sign_in' || !can) this.#signIn = null
+		else this.#signIn ??= new SignInCard(this.#host.store, call.server)
+		return this.#signIn?.node
 	}
 
 	#title(call: Call, open: number): Child {

@@ -30,7 +30,13 @@ export type Server = {
 	revision: string
 	error: string
 	notes: string[] | null
+	sign_in: 'none' | 'needed' | 'done'
+	can_sign_in: boolean
+	account?: string
 }
+
+/** SignInPage is where a person has to go to sign in to a server. */
+export type SignInPage = { readonly url: string; readonly link: Link; readonly issuer: string; readonly scopes: readonly string[] }
 
 export type Tool = { name: string; title: string; description: string; view: View; changed: boolean }
 
