@@ -25,8 +25,9 @@ import (
 type authFlags struct {
 	kind, publicURL, apiKeys string
 
-	issuer, clientID, secretFile            string
-	tenantClaim, groupsClaim, operatorGroup string
+	issuer, clientID, secretFile  string
+	tenantClaim, groupsClaim      string
+	operatorGroup, operatorTenant string
 }
 
 const (
@@ -48,6 +49,7 @@ func (a *authFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&a.tenantClaim, "oidc-tenant-claim", "", "`CLAIM` of the ID token that is the person's tenant (default: people have none)")
 	fs.StringVar(&a.groupsClaim, "oidc-groups-claim", "groups", "`CLAIM` of the ID token with the person's groups")
 	fs.StringVar(&a.operatorGroup, "operator-group", "", "`GROUP` whose members run this service: see the audit of others, erase, disable")
+	fs.StringVar(&a.operatorTenant, "operator-tenant", "", "`TENANT` of the --operator-group, needed with --oidc-tenant-claim: other tenants may have a group of that name")
 }
 
 // check finds what is missing before anything is opened.
@@ -63,6 +65,10 @@ func (a *authFlags) check() error {
 			if f.value == "" {
 				return usageError("docs/operations.md has an example", "--auth oidc needs %s", f.name)
 			}
+		}
+		if a.operatorGroup != "" && (a.tenantClaim != "") != (a.operatorTenant != "") {
+			return usageError("name the tenant of the group, and the claim that says who is of which",
+				"--operator-group needs --oidc-tenant-claim and --operator-tenant, or neither")
 		}
 		return nil
 	}
@@ -133,6 +139,12 @@ func (a *authFlags) open(ctx context.Context, env *environment, data string, kep
 			return nil, usageError("`parley apikey` makes the file", "--api-keys: %w", err)
 		}
 	}
+	for _, key := range s.keys {
+		if a.kind == authOIDC && key.Issuer == a.issuer {
+			return nil, usageError("make a key with another --issuer, which is the product's own name for its people",
+				"--api-keys: the key %q has the issuer of the people who sign in: it could name any of them", key.ID)
+		}
+	}
 	if a.kind != authOIDC {
 		s.local, err = serve.OpenLocal(filepath.Join(data, tokenFile))
 		if err != nil {
@@ -148,7 +160,7 @@ func (a *authFlags) open(ctx context.Context, env *environment, data string, kep
 	defer cancel()
 	s.oidc, err = oidc.Open(ctx, &oidc.Options{
 		Issuer: a.issuer, ClientID: a.clientID, ClientSecret: secret, PublicURL: a.publicURL,
-		TenantClaim: a.tenantClaim, GroupsClaim: a.groupsClaim, OperatorGroup: a.operatorGroup,
+		TenantClaim: a.tenantClaim, GroupsClaim: a.groupsClaim, OperatorGroup: a.operatorGroup, OperatorTenant: a.operatorTenant,
 		Store: kept.store, Keys: kept.ring, Log: log,
 	})
 	if netErr := (*net.OpError)(nil); errors.As(err, &netErr) {

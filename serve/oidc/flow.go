@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/plain"
 )
 
@@ -44,6 +45,10 @@ func (s *SignIn) start(w http.ResponseWriter, r *http.Request) {
 	s.sessions.Put(ctx, verifierKey, verifier)
 	s.sessions.Put(ctx, returnKey, returnPath(r.URL.Query().Get("return")))
 	s.sessions.Put(ctx, leftKey, time.Now().Unix())
+	if s.sessions.GetString(ctx, subjectKey) == "" {
+		// Anybody can begin a sign-in. What nobody finishes is kept no longer than it counts.
+		s.sessions.SetDeadline(ctx, time.Now().Add(flowTime).UTC())
+	}
 	http.Redirect(w, r, s.config.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), http.StatusSeeOther)
 }
 
@@ -161,8 +166,9 @@ type claims struct {
 }
 
 const (
-	maxGroups = 500
-	maxGroup  = 200 // bytes
+	maxGroups    = 500
+	maxGroup     = 200  // bytes
+	maxPrincipal = 1024 // bytes of a key, as the inbox takes
 )
 
 // exchange trades the code for an ID token and reads it.
@@ -182,7 +188,7 @@ func (s *SignIn) exchange(ctx context.Context, code, nonce, verifier string) (*c
 	}
 	token, err := s.verifier.Verify(ctx, raw)
 	if err != nil {
-		return nil, fmt.Errorf("the ID token: %w", err)
+		return nil, fmt.Errorf("the ID token: %w", shortened(err))
 	}
 	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) != 1 || nonce == "" {
 		return nil, errors.New("the ID token is of another sign-in")
@@ -203,8 +209,15 @@ func (s *SignIn) exchange(ctx context.Context, code, nonce, verifier string) (*c
 			return nil, fmt.Errorf("the ID token has no claim %q", s.options.TenantClaim)
 		}
 	}
+	if len(s.principal(who).Key()) > maxPrincipal {
+		return nil, errors.New("the subject of the ID token is too long")
+	}
 	who.groups, err = groups(all[s.options.GroupsClaim])
 	return who, err
+}
+
+func (s *SignIn) principal(who *claims) inbox.Principal {
+	return inbox.Principal{Issuer: s.options.Issuer, Tenant: who.tenant, Subject: who.subject}
 }
 
 // groups reads the claim. More than are kept is an error: which of them were left out

@@ -18,6 +18,7 @@ import (
 
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/plain"
 )
 
 // DefaultLifetime is how long a session lives. Then the person signs in again, which
@@ -48,8 +49,11 @@ type Options struct {
 	TenantClaim string
 	// GroupsClaim names the claim with the person's groups. Default: "groups".
 	GroupsClaim string
-	// OperatorGroup is the group whose members are operators. Empty: nobody is.
-	OperatorGroup string
+	// OperatorGroup is the group whose members are operators. Empty: nobody is. Where
+	// people have tenants, it is the group of OperatorTenant alone: whoever runs another
+	// tenant may have made a group of the same name.
+	OperatorGroup  string
+	OperatorTenant string
 	// Lifetime of a session. Default: [DefaultLifetime].
 	Lifetime time.Duration
 	// Store keeps the sessions; Keys seal them.
@@ -92,6 +96,12 @@ func Open(ctx context.Context, options *Options) (*SignIn, error) {
 	if s.options.ClientID == "" {
 		return nil, errors.New("oidc: there is no client id")
 	}
+	if s.options.OperatorGroup != "" && (s.options.TenantClaim != "") != (s.options.OperatorTenant != "") {
+		return nil, errors.New("oidc: an operator group of people with tenants needs the tenant that it is of, and only such a one has it")
+	}
+	if !confidential(s.options.Issuer) {
+		return nil, fmt.Errorf("oidc: the issuer %q has to be https, or on loopback: whoever is in between could name anybody", s.options.Issuer)
+	}
 	var err error
 	if s.base, err = publicURL(s.options.PublicURL); err != nil {
 		return nil, err
@@ -99,9 +109,10 @@ func Open(ctx context.Context, options *Options) (*SignIn, error) {
 	s.client = boundedClient(options.Client)
 	ctx = oidc.ClientContext(ctx, s.client)
 	if s.provider, err = oidc.NewProvider(ctx, s.options.Issuer); err != nil {
-		return nil, fmt.Errorf("oidc: the metadata of %s: %w", s.options.Issuer, err)
+		return nil, fmt.Errorf("oidc: the metadata of %s: %w", s.options.Issuer, shortened(err))
 	}
 	var more struct {
+		Keys     string   `json:"jwks_uri"`
 		IssParam bool     `json:"authorization_response_iss_parameter_supported"`
 		Auth     []string `json:"token_endpoint_auth_methods_supported"`
 		PKCE     []string `json:"code_challenge_methods_supported"`
@@ -114,6 +125,11 @@ func Open(ctx context.Context, options *Options) (*SignIn, error) {
 	}
 	s.issParam = more.IssParam
 	endpoint := s.provider.Endpoint()
+	for name, address := range map[string]string{"authorization_endpoint": endpoint.AuthURL, "token_endpoint": endpoint.TokenURL, "jwks_uri": more.Keys} {
+		if !confidential(address) {
+			return nil, fmt.Errorf("oidc: the %s in the metadata of %s is neither https nor on loopback", name, s.options.Issuer)
+		}
+	}
 	// One explicit style: the library's own guess sends a code twice.
 	endpoint.AuthStyle = oauth2.AuthStyleInHeader // the default of OpenID Connect Core 1.0, section 9
 	if s.options.ClientSecret.Reveal() == "" || len(more.Auth) > 0 && !slices.Contains(more.Auth, "client_secret_basic") {
@@ -136,16 +152,41 @@ func publicURL(text string) (*url.URL, error) {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" {
 		return nil, fmt.Errorf("oidc: the public address %q is not of the form https://parley.example.com", text)
 	}
-	loopback := u.Hostname() == "localhost"
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
-		loopback = ip.IsLoopback()
-	}
-	if u.Scheme != "https" && (u.Scheme != "http" || !loopback) {
+	if !confidential(text) {
 		return nil, fmt.Errorf("oidc: the public address %q has to be https", text)
 	}
 	u.Path = ""
 	return u, nil
 }
+
+// confidential reports whether nobody reads along at the address: it is https, or http
+// on this machine.
+func confidential(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	loopback := u.Hostname() == "localhost"
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
+		loopback = ip.IsLoopback()
+	}
+	return u.Scheme == "https" || u.Scheme == "http" && loopback
+}
+
+// mostWords is how much of an error of the library is told: some of them hold the whole
+// answer of the provider, or of what is not one.
+const mostWords = 300
+
+// A shortError tells the beginning of another error.
+type shortError struct{ error }
+
+func (e shortError) Error() string { return plain.Line(e.error.Error(), mostWords) }
+func (e shortError) Unwrap() error { return e.error }
+
+func shortened(err error) error { return shortError{err} }
+
+// Format keeps the client's secret from printing.
+func (s *SignIn) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "sign-in with %q", s.options.Issuer) }
 
 // boundedClient follows no redirect (a token endpoint that redirects would get the code
 // and the secret sent elsewhere) and reads no endless answer.

@@ -295,7 +295,7 @@ func TestIDTokenRefused(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, func(o *oidc.Options) {
 				if name == "without tenant" {
-					o.TenantClaim = "tid"
+					o.TenantClaim, o.OperatorTenant = "tid", "ours"
 				}
 			})
 			s.provider.Set(func() { change(s.provider) })

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -54,9 +55,10 @@ func (s *SignIn) Identify(r *http.Request) (*serve.Session, error) {
 		return nil, serve.ErrSignedOut
 	}
 	groups, _ := s.sessions.Get(ctx, groupsKey).([]string)
+	groups = append([]string{}, groups...) // none is not unknown
 	session := &serve.Session{Principal: p, Name: s.sessions.GetString(ctx, nameKey), Groups: groups}
-	for _, g := range groups {
-		session.Operator = session.Operator || s.options.OperatorGroup != "" && g == s.options.OperatorGroup
+	if s.options.OperatorGroup != "" && p.Tenant == s.options.OperatorTenant {
+		session.Operator = slices.Contains(groups, s.options.OperatorGroup)
 	}
 	return session, nil
 }
