@@ -108,6 +108,9 @@ func ReadAPIKeys(path string) ([]*APIKey, error) {
 	if err := dec.Decode(&file); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, fmt.Errorf("%s goes on after its JSON value", path)
+	}
 	seen := map[string]bool{}
 	for i, k := range file.Keys {
 		if k == nil {

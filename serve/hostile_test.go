@@ -174,6 +174,14 @@ func TestAPIKeyOfNothing(t *testing.T) {
 	if _, err := serve.ReadAPIKeys(file); err == nil || !strings.Contains(err.Error(), "empty") {
 		t.Errorf("%v", err)
 	}
+	_, row, err := serve.NewAPIKey("a", "https://a.example", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, file, `{"keys":[{"id":"a","issuer":"https://a.example","sha256":"`+row.SHA256+`"}]} {"keys":[]}`)
+	if _, err := serve.ReadAPIKeys(file); err == nil || !strings.Contains(err.Error(), "goes on") {
+		t.Errorf("two values: %v", err)
+	}
 	for _, origin := range []string{"https://App.example.com", "https://app.example.com:443", "http://app.example.com:80", "https://app.example.com/"} {
 		if _, _, err := serve.NewAPIKey("a", "https://a.example", nil, []string{origin}); err == nil {
 			t.Errorf("%s: no browser sends that, and it is taken", origin)

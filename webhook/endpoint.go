@@ -53,8 +53,11 @@ const secretPrefix = "whsec_"
 const minSecret = 24
 
 func (e *Endpoint) check() error {
-	if e.ID == "" || len(e.ID) > 100 {
-		return errors.New("it needs an id of 1 to 100 bytes")
+	// It goes into a header and into what is signed, where a dot ends the id.
+	if e.ID == "" || len(e.ID) > 100 || strings.ContainsFunc(e.ID, func(r rune) bool {
+		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) {
+		return errors.New("it needs an id of 1 to 100 letters, digits, - and _")
 	}
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Fragment != "" {
@@ -105,6 +108,9 @@ func ReadEndpoints(path string, lookup func(string) (string, bool)) ([]*Endpoint
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&file); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, fmt.Errorf("%s goes on after its JSON value", path)
 	}
 	seen := map[string]bool{}
 	for i, e := range file.Endpoints {

@@ -498,7 +498,10 @@ func TestReadEndpoints(t *testing.T) {
 		"no id":             {`{"endpoints":[{"url":"https://x.example","secret":"${SECRET}"}]}`, "id"},
 		"null":              {`{"endpoints":[null]}`, "null"},
 		"no JSON":           {`endpoints:`, "invalid character"},
-		"more than a value": {`[]`, "cannot unmarshal"},
+		"no object":         {`[]`, "cannot unmarshal"},
+		"more than a value": {one("") + `{"endpoints":[]}`, "goes on"},
+		"a dot in the id":   {`{"endpoints":[{"id":"a.1","url":"https://x.example","secret":"${SECRET}"}]}`, "letters"},
+		"a line in the id":  {`{"endpoints":[{"id":"a\r\nx","url":"https://x.example","secret":"${SECRET}"}]}`, "letters"},
 	} {
 		path := filepath.Join(t.TempDir(), "webhooks.json")
 		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
