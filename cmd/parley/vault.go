@@ -6,6 +6,7 @@ import (
 	"flag"
 	"path/filepath"
 
+	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/seal"
 	"github.com/parley-mcp/parley/vault"
 	"github.com/parley-mcp/parley/vault/pgvault"
@@ -57,7 +58,8 @@ func (f *vaultFlags) register(fs *flag.FlagSet) {
 // openedVault is a vault on a store that is there, for an operator.
 type openedVault struct {
 	*vault.Vault
-	inbox  erasable // the store beside it, which has the same keys
+	inbox  *inbox.Inbox // beside it, with the same keys
+	beside erasable     // the inbox's store
 	store  vault.Store
 	ring   *seal.Ring
 	keys   string // path
@@ -65,7 +67,7 @@ type openedVault struct {
 }
 
 func (o *openedVault) Close() error {
-	return errors.Join(o.Vault.Close(), o.store.Close(), o.inbox.Close())
+	return errors.Join(o.Vault.Close(), o.store.Close(), o.beside.Close())
 }
 
 // open opens the vault of a store that is there, with keys that are there. A
@@ -82,20 +84,21 @@ func (f *vaultFlags) open(ctx context.Context) (_ *openedVault, err error) {
 		}
 		o.keys = filepath.Join(f.data, keysFile)
 	}
-	if o.inbox, err = openToErase(ctx, &f.store, f.data); err != nil {
+	if o.beside, err = openToErase(ctx, &f.store, f.data); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, o.inbox.Close())
+			err = errors.Join(err, o.beside.Close())
 		}
 	}()
 	if o.ring, err = readKeys(o.keys); err != nil {
 		return nil, err
 	}
-	if err := checkKeys(ctx, o.inbox, o.ring); err != nil {
+	if err := checkKeys(ctx, o.beside, o.ring); err != nil {
 		return nil, err
 	}
+	o.inbox = inbox.New(o.beside, o.ring, nil)
 	if !file {
 		path = f.store.store
 	}

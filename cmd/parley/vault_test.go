@@ -76,6 +76,37 @@ func checkVault(t *testing.T, store vault.Store, ring *seal.Ring, n int) {
 	}
 }
 
+// fillInbox gives each of n people two calls and a question.
+func fillInbox(t *testing.T, store inbox.Store, ring *seal.Ring, n int) {
+	t.Helper()
+	in := inbox.New(store, ring, nil)
+	for i := range n {
+		parked(t, in, inbox.Principal{Issuer: "https://id.example", Subject: fmt.Sprint("person-", i)})
+	}
+}
+
+// checkInbox reads all that fillInbox stored.
+func checkInbox(t *testing.T, store inbox.Store, ring *seal.Ring, n int) {
+	t.Helper()
+	in := inbox.New(store, ring, nil)
+	for i := range n {
+		p := inbox.Principal{Issuer: "https://id.example", Subject: fmt.Sprint("person-", i)}
+		list, err := in.Calls(t.Context(), p, inbox.CallFilter{})
+		if err != nil || len(list) != 2 {
+			t.Fatalf("person %d: %d calls, %v", i, len(list), err)
+		}
+		for _, c := range list { // with its content
+			if _, err := in.Call(t.Context(), p, c.ID); err != nil {
+				t.Fatalf("person %d: %v", i, err)
+			}
+		}
+		questions, err := in.Questions(t.Context(), p, inbox.QuestionFilter{})
+		if err != nil || len(questions) != 1 || questions[0].Message != "Sure?" {
+			t.Fatalf("person %d: %d questions, %v", i, len(questions), err)
+		}
+	}
+}
+
 // TestVaultRotateKilled kills the command with SIGKILL, again and again, until it
 // has come to its end: no row is lost, and nothing has to be repaired.
 func TestVaultRotateKilled(t *testing.T) {
@@ -96,6 +127,15 @@ func TestVaultRotateKilled(t *testing.T) {
 	}
 	fillVault(t, store, old, people)
 	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const calls = 100 // pairs: parked gives a person two calls and a question
+	beside, err := sqlitestore.Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fillInbox(t, beside, old, calls)
+	if err := beside.Close(); err != nil {
 		t.Fatal(err)
 	}
 
@@ -147,7 +187,7 @@ func TestVaultRotateKilled(t *testing.T) {
 		t.Errorf("there are %d keys: a killed rotation was begun again instead of taken up", n)
 	}
 	code, stdout, stderr := call(t, "vault", "status", "--data", dir)
-	want := fmt.Sprintf("%d opens 0 rows %d seals %d rows", old.Primary(), ring.Primary(), people)
+	want := fmt.Sprintf("%d opens 0 rows of the vault and 0 of the inbox %d seals %d rows of the vault and %d of the inbox", old.Primary(), ring.Primary(), people, 3*calls)
 	if code != 0 || !strings.Contains(words(stdout), want) {
 		t.Errorf("status: %d, %s%s, want %q", code, stdout, stderr, want)
 	}
@@ -165,10 +205,10 @@ func TestVaultRotateKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The host would start: what shows it the keys is sealed anew as well.
-	beside, err := sqlitestore.Open(path, nil)
-	if err != nil {
+	if beside, err = sqlitestore.Open(path, nil); err != nil {
 		t.Fatal(err)
 	}
+	checkInbox(t, beside, ring, calls)
 	if err := errors.Join(checkKeys(t.Context(), beside, ring), beside.Close()); err != nil {
 		t.Errorf("after the old key was disabled: %v", err)
 	}
@@ -217,6 +257,12 @@ func TestVaultRotateMachines(t *testing.T) {
 	}
 	sweep()
 	fillVault(t, store, ring, 20)
+	beside, err := pgstore.Open(context.WithoutCancel(t.Context()), dsn, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer beside.Close()
+	fillInbox(t, beside, ring, 1)
 	rotate := func(want int, says string, more ...string) {
 		t.Helper()
 		code, stdout, stderr := call(t, append([]string{"vault", "rotate", "--store", dsn, "--keys", operator}, more...)...)
@@ -238,7 +284,9 @@ func TestVaultRotateMachines(t *testing.T) {
 	if _, err := machine.Save(t.Context(), late, vault.NewGrant{Provider: "p", Access: vault.NewSecret("x")}); err != nil {
 		t.Fatal(err)
 	}
-	rotate(1, "1 row need key", "--disable", strconv.Itoa(int(old)), "--yes")
+	rotate(1, "1 row of the vault and 0 of the inbox need key", "--disable", strconv.Itoa(int(old)), "--yes")
+	parked(t, inbox.New(beside, ring, nil), inbox.Principal{Issuer: "i", Subject: "late"})
+	rotate(1, "1 row of the vault and 3 of the inbox need key", "--disable", strconv.Itoa(int(old)), "--yes")
 	give()
 	sweep()
 	rotate(0, "Done")
@@ -250,7 +298,7 @@ func TestVaultRotateMachines(t *testing.T) {
 	checkVault(t, store, ring, 20)
 	code, stdout, stderr := call(t, "vault", "status", "--store", dsn, "--keys", operator)
 	for _, want := range []string{
-		fmt.Sprintf("%d disabled 0 rows", old), fmt.Sprintf("%d seals 21 rows", ring.Primary()), "grant", "https://mcp.example/", "alive", "machine-1", fmt.Sprintf("seals with %d", ring.Primary()),
+		fmt.Sprintf("%d disabled 0 rows of the vault and 0 of the inbox", old), fmt.Sprintf("%d seals 21 rows of the vault and 6 of the inbox", ring.Primary()), "grant", "https://mcp.example/", "alive", "machine-1", fmt.Sprintf("seals with %d", ring.Primary()),
 	} {
 		if !strings.Contains(words(stdout), want) {
 			t.Errorf("status lacks %q: %d\n%s%s", want, code, stdout, stderr)
@@ -259,13 +307,9 @@ func TestVaultRotateMachines(t *testing.T) {
 	if code != 0 || strings.Contains(stdout, "person-") {
 		t.Errorf("status: %d\n%s%s", code, stdout, stderr)
 	}
+	checkInbox(t, beside, ring, 1)
 	rotate(0, "opens again", "--enable", strconv.Itoa(int(old)))
-
-	beside, err := pgstore.Open(context.Background(), dsn, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(checkKeys(t.Context(), inbox.Store(beside), ring), beside.Close()); err != nil {
+	if err := checkKeys(t.Context(), beside, ring); err != nil {
 		t.Errorf("after the old key was disabled: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/plain"
 	"github.com/parley-mcp/parley/internal/seal"
 	"github.com/parley-mcp/parley/vault"
@@ -17,8 +18,8 @@ import (
 var vaultRotateCommand = command{
 	name: "vault rotate", short: "change the key that seals the vault, while all goes on",
 	long: `
-Adds a key to the keys file, makes it the one that seals, and seals every row of the vault
-with it. Each call goes as far as it can and says what is next; call it again until it
+Adds a key to the keys file, makes it the one that seals, and seals with it every row of
+the vault and of the inbox (calls, questions, approvals), which have the same keys. Each call goes as far as it can and says what is next; call it again until it
 says that it is done. What it has done stays done, also if it is killed.
 
 Several machines: a machine has to have a key before another one seals with it. So after
@@ -30,16 +31,14 @@ more. A machine that does not run is not seen: it needs the file before it start
 Called once more after that it changes nothing, until the old key is disabled; --add begins
 another rotation all the same.
 
-The old key stays in the file and opens what is sealed with it. The vault does not need it
-any more when the command says so, but the same keys also seal what the inbox holds: calls
-that have not ended, and what ended as long as it is kept (parley serve --retention), and
-they sign sessions. Those are not sealed anew; they end. When they have:
+The old key stays in the file and opens. When the command says that nothing needs it:
 
   parley vault rotate --disable KEY
 
-makes the key open nothing, after it has looked that no row of the vault and no running
-machine needs it. It cannot look into the inbox: what is there and needs the key cannot
-be read any more, until --enable KEY takes it back. The key itself is never removed.
+makes it open nothing, after it has looked that no row of the vault or the inbox and no
+running machine needs it. Those who signed in to the host's pages before the rotation then
+sign in again, and addresses for embedding that were made before it end. --enable KEY takes
+it back. The key itself is never removed.
 
 A file of SQLite belongs to one process: stop the host first. On PostgreSQL the machines
 go on meanwhile. A keys file that a key management service encrypts is rotated by a
@@ -113,14 +112,12 @@ func (r *rotation) goOn(ctx context.Context, add bool) error {
 	if err := r.v.ring.Reload(); err != nil { // it may have changed before the lock
 		return usageError("", "the keys: %w", err)
 	}
-	report, err := r.v.Report(ctx)
+	report, err := r.v.usage(ctx)
 	if err != nil {
-		return fmt.Errorf("the vault: %w", err)
+		return err
 	}
-	for _, key := range report.Keys {
-		if key.Rows > 0 && !key.Enabled {
-			return waiting("`parley vault status` lists them", "there are %s that these keys do not open; first find the keys", countRows(key.Rows))
-		}
+	if closed := report.closed(); closed != (rows{}) {
+		return waiting("`parley vault status` lists them, and --enable takes a key back", "there are %s that these keys do not open; first find the keys", closed)
 	}
 	machines := report.Machines
 	if !r.v.shared {
@@ -128,7 +125,7 @@ func (r *rotation) goOn(ctx context.Context, add bool) error {
 	}
 	next := nextKey(r.v.ring)
 	begin := add || len(opening(r.v.ring)) == 1 // else one was begun, and may have been killed at its end
-	if next == 0 && begin && r.rest(report) == 0 && len(lagging(machines, r.v.ring.Primary())) == 0 {
+	if next == 0 && begin && report.rest() == (rows{}) && len(lagging(machines, r.v.ring.Primary())) == 0 {
 		if next, err = seal.AddKey(r.v.keys, nil); err != nil {
 			return err
 		}
@@ -156,19 +153,23 @@ func (r *rotation) goOn(ctx context.Context, add bool) error {
 // reseal is the last part: rows, and machines that seal with another key.
 func (r *rotation) reseal(ctx context.Context) error {
 	primary := r.v.ring.Primary()
-	done, err := r.v.Reseal(ctx, func(d vault.Resealed) { r.sayf("  %d", d.Done) })
+	done, err := r.v.Reseal(ctx, func(d vault.Resealed) { r.sayf("  vault %d", d.Done) })
 	if err != nil {
 		return fmt.Errorf("the vault: after %s: %w", countRows(done.Done), err)
 	}
+	inInbox, err := r.v.inbox.Reseal(ctx, func(d inbox.Resealed) { r.sayf("  inbox %d", d.Done) })
+	if err != nil {
+		return fmt.Errorf("the inbox: after %s: %w", countRows(inInbox.Done), err)
+	}
 	// By this text machines know that their keys are those of the store.
-	if err := checkKeys(ctx, r.v.inbox, r.v.ring); err != nil {
+	if err := checkKeys(ctx, r.v.beside, r.v.ring); err != nil {
 		return err
 	}
-	report, err := r.v.Report(ctx)
+	report, err := r.v.usage(ctx)
 	if err != nil {
-		return fmt.Errorf("the vault: %w", err)
+		return err
 	}
-	r.sayf("Sealed anew with key %d: %s. Rows left on other keys: %d.", primary, countRows(done.Done), r.rest(report))
+	r.sayf("Sealed anew with key %d: %s. Left on other keys: %s.", primary, rows{done.Done, inInbox.Done}, report.rest())
 	if r.v.shared {
 		if old := lagging(report.Machines, primary); len(old) > 0 {
 			return waiting("give "+r.v.keys+" to them; they read it again within 30 seconds; then call this again",
@@ -176,28 +177,21 @@ func (r *rotation) reseal(ctx context.Context) error {
 		}
 	}
 	if done.Unreadable > 0 {
-		return waiting("their people have to sign in again; the key stays", "%s could not be opened and stay on their key", countRows(done.Unreadable))
+		return waiting("their people have to sign in again; the key stays", "%s of the vault could not be opened and stay on their key", countRows(done.Unreadable))
 	}
-	if n := r.rest(report); n > 0 {
-		return waiting("call this again", "%s came up meanwhile", countRows(n))
+	if inInbox.Unreadable > 0 {
+		return waiting("somebody changed them in the database; they and the key stay", "%s of the inbox could not be opened and stay on their key", countRows(inInbox.Unreadable))
 	}
-	r.sayf("Done. The vault needs no other key.")
+	if rest := report.rest(); rest != (rows{}) {
+		return waiting("call this again", "%s came up meanwhile", rest)
+	}
+	r.sayf("Done. No row needs another key.")
 	for _, key := range opening(r.v.ring) {
 		if key != primary {
-			r.sayf("Key %d still opens what the inbox holds; `parley vault rotate --help` says when it can go.", key)
+			r.sayf("Key %d still opens; --disable %d ends that, and with it sign-ins to pages from before.", key, key)
 		}
 	}
 	return nil
-}
-
-// rest counts the rows on keys that do not seal.
-func (r *rotation) rest(report vault.Report) (rows int64) {
-	for _, key := range report.Keys {
-		if key.ID != r.v.ring.Primary() {
-			rows += key.Rows
-		}
-	}
-	return rows
 }
 
 // nextKey is the key that was added and does not seal yet: keys stand in the
@@ -247,12 +241,15 @@ func (r *rotation) disable(ctx context.Context, key uint32, yes bool) error {
 		return err
 	}
 	defer unlock()
-	report, err := r.v.Report(ctx)
+	report, err := r.v.usage(ctx)
 	if err != nil {
-		return fmt.Errorf("the vault: %w", err)
+		return err
 	}
 	found := false
-	for _, k := range report.Keys {
+	for _, k := range report.keys {
+		if k.ID == 0 {
+			return waiting("`parley vault rotate` seals them anew if they open", "%s do not say which key they need", k.rows)
+		}
 		if k.ID != key {
 			continue
 		}
@@ -260,8 +257,8 @@ func (r *rotation) disable(ctx context.Context, key uint32, yes bool) error {
 		switch {
 		case k.Primary:
 			return usageError("`parley vault rotate` makes another one the one that seals", "key %d seals", key)
-		case k.Rows > 0:
-			return waiting("`parley vault rotate` seals them anew", "%s need key %d", countRows(k.Rows), key)
+		case k.rows != (rows{}):
+			return waiting("`parley vault rotate` seals them anew", "%s need key %d", k.rows, key)
 		}
 	}
 	if !found {
@@ -273,9 +270,8 @@ func (r *rotation) disable(ctx context.Context, key uint32, yes bool) error {
 		}
 	}
 	if !yes {
-		r.sayf("No row of the vault needs key %d. Calls in the inbox may, and this command cannot tell:", key)
-		r.sayf("those that began before the rotation and have not ended, or ended less than --retention ago.")
-		fmt.Fprint(r.env.stdout, "Type disable to make them unreadable, anything else to leave it: ")
+		r.sayf("No row needs key %d. Those who signed in to pages before the rotation will sign in again.", key)
+		fmt.Fprint(r.env.stdout, "Type disable to make the key open nothing, anything else to leave it: ")
 		line, err := bufio.NewReader(io.LimitReader(r.env.stdin, 100)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
@@ -284,7 +280,7 @@ func (r *rotation) disable(ctx context.Context, key uint32, yes bool) error {
 			return usageError("--yes does it without asking", "nothing was changed")
 		}
 	}
-	if err := checkKeys(ctx, r.v.inbox, r.v.ring); err != nil {
+	if err := checkKeys(ctx, r.v.beside, r.v.ring); err != nil {
 		return err
 	}
 	if err := seal.DisableKey(r.v.keys, nil, key); err != nil {

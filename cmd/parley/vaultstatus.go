@@ -16,8 +16,8 @@ import (
 var vaultStatusCommand = command{
 	name: "vault status", short: "how many rows the vault has, and which keys they need",
 	long: `
-Says how many rows are sealed with each key, what the vault holds by provider and status,
-and which machines run on the store and with which keys. It shows no secret, and nothing
+Says how many rows of the vault and of the inbox (calls, questions, approvals) are sealed
+with each key, what the vault holds by provider and status, and which machines run on the store and with which keys. It shows no secret, and nothing
 of a person.
 
 Statuses of grants: alive; reconnect_needed (the person has to sign in again); dead (the
@@ -48,21 +48,17 @@ Examples:
 }
 
 func vaultStatus(ctx context.Context, env *environment, v *openedVault) error {
-	r, err := v.Report(ctx)
+	r, err := v.usage(ctx)
 	if err != nil {
-		return fmt.Errorf("the vault: %w", err)
+		return err
 	}
 	fmt.Fprintf(env.stdout, "Keys (%s):\n", v.keys)
-	closed := int64(0)
 	table(env.stdout, func(row func(...any)) {
-		for _, key := range r.Keys {
-			row(key.ID, keyState(key), countRows(key.Rows))
-			if !key.Enabled {
-				closed += key.Rows
-			}
+		for _, key := range r.keys {
+			row(key.ID, keyState(key.Key), key.rows.String())
 		}
 	})
-	fmt.Fprint(env.stdout, "\nRows:\n")
+	fmt.Fprint(env.stdout, "\nRows of the vault:\n")
 	if len(r.Counts) == 0 {
 		fmt.Fprintln(env.stdout, "  none")
 	}
@@ -93,10 +89,10 @@ func vaultStatus(ctx context.Context, env *environment, v *openedVault) error {
 			}
 		})
 	}
-	if closed > 0 {
+	if closed := r.closed(); closed != (rows{}) {
 		return &failure{
-			code: exitFindings, hint: "find the file that has them, or the backup of it; without it these credentials are lost",
-			err: fmt.Errorf("the keys do not open %s", countRows(closed)),
+			code: exitFindings, hint: "find the file that has them, or the backup of it; without it what is in them is lost",
+			err: fmt.Errorf("the keys do not open %s", closed),
 		}
 	}
 	return nil
@@ -104,6 +100,8 @@ func vaultStatus(ctx context.Context, env *environment, v *openedVault) error {
 
 func keyState(key vault.Key) string {
 	switch {
+	case key.ID == 0:
+		return "no key named"
 	case !key.Here:
 		return "not in this file"
 	case !key.Enabled:
