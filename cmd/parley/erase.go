@@ -14,13 +14,14 @@ import (
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/store/pgstore"
 	"github.com/parley-mcp/parley/store/sqlitestore"
+	"github.com/parley-mcp/parley/vault"
 )
 
 var eraseCommand = command{
 	name: "erase", short: "remove everything that the store has of a person",
 	long: `
-Removes all calls of a person with their questions, answers and events, and that the
-person was ever there. It shows what it found and asks before it does so. There is no
+Removes all calls of a person with their questions, answers and events, what the vault has
+of their access to servers, and that the person was ever there. It shows what it found and asks before it does so. There is no
 way back but a backup, and backups keep what they hold.
 
 A person is ISSUER|TENANT|SUBJECT, as they signed in; the tenant is mostly empty. In
@@ -31,16 +32,20 @@ of it and drops the reply; what a server has received it has received. So let th
 stop their calls first, if you can.
 
 A file of SQLite belongs to one process: stop the host first. On PostgreSQL the machines
-go on meanwhile. The keys of the store are not needed.
+go on meanwhile. The keys of the store are needed for one thing only: with them the tokens
+of the person are revoked at their servers, by the machines that run or by the next start,
+and kept sealed until that is done, for seven days at most. Without them the tokens are
+removed here, and their servers take them until they end by themselves.
 
 Examples:
   parley erase --data /var/lib/parley --principal 'local||operator'
-  PARLEY_STORE=postgres://parley@db.example/parley \
+  PARLEY_STORE=postgres://parley@db.example/parley PARLEY_KEYS=keys.json \
     parley erase --principal 'https://login.example.com||248289761001'
   parley erase --store sqlite:/var/lib/parley/parley.db --principal 'shop|eu|7' --yes`,
 	setup: func(fs *flag.FlagSet) func(context.Context, *environment) error {
 		var flags storeFlags
 		fs.StringVar(&flags.store, "store", "", storeUsage)
+		fs.StringVar(&flags.keys, "keys", "", "`FILE` with the keys of the store, to revoke tokens (default DATA/keys.json, if it is there)")
 		data := fs.String("data", defaultData, "`DIRECTORY` of the host, where no --store is named")
 		who := fs.String("principal", "", "the person: `ISSUER|TENANT|SUBJECT`")
 		yes := fs.Bool("yes", false, "do not ask")
@@ -52,11 +57,11 @@ Examples:
 			if err != nil {
 				return err
 			}
-			store, err := openToErase(ctx, &flags, *data)
+			e, err := openEraser(ctx, &flags, *data)
 			if err != nil {
 				return err
 			}
-			return errors.Join(erase(ctx, env, store, p, *yes), store.Close())
+			return errors.Join(e.erase(ctx, env, p, *yes), e.Close())
 		}
 	},
 }
@@ -188,20 +193,32 @@ func holdingsOf(ctx context.Context, store inbox.Store, p inbox.Principal) (h ho
 	return h, err
 }
 
-// erase shows what there is, asks, and removes it.
-func erase(ctx context.Context, env *environment, store inbox.Store, p inbox.Principal, yes bool) error {
-	h, err := holdingsOf(ctx, store, p)
+// erase shows what there is, asks, and removes it. The vault comes first: a
+// command that was killed in between is called again.
+func (e *eraser) erase(ctx context.Context, env *environment, p inbox.Principal, yes bool) error {
+	h, err := holdingsOf(ctx, e.inbox, p)
 	if err != nil {
 		return fmt.Errorf("the store: %w", err)
+	}
+	owner := vault.Principal{Issuer: p.Issuer, Tenant: p.Tenant, Subject: p.Subject}
+	c, err := e.credentialsOf(ctx, owner)
+	if err != nil {
+		return err
 	}
 	who := fmt.Sprintf("issuer %q, subject %q", p.Issuer, p.Subject)
 	if p.Tenant != "" {
 		who = fmt.Sprintf("issuer %q, tenant %q, subject %q", p.Issuer, p.Tenant, p.Subject)
 	}
-	if h == (holdings{}) {
+	if h == (holdings{}) && c.grants == 0 && c.flows == 0 {
 		return &failure{code: exitFindings, hint: "compare issuer, tenant and subject with those that the sign-in gives", err: fmt.Errorf("nothing is stored of %s", who)}
 	}
 	fmt.Fprintf(env.stdout, "Stored of %s: %s.\n", who, h)
+	if c.grants+c.flows > 0 {
+		fmt.Fprintf(env.stdout, "In the vault: %s.\n", c)
+	}
+	if c.closed > 0 {
+		fmt.Fprintf(env.stdout, "%d of these need keys that are not here (--keys): their tokens cannot be revoked.\n", c.closed)
+	}
 	if !yes {
 		fmt.Fprint(env.stdout, "Type erase to remove it for good, anything else to leave it: ")
 		line, err := bufio.NewReader(io.LimitReader(env.stdin, 100)).ReadString('\n')
@@ -212,10 +229,17 @@ func erase(ctx context.Context, env *environment, store inbox.Store, p inbox.Pri
 			return usageError("--yes does it without asking", "nothing was removed")
 		}
 	}
+	left, err := e.eraseCredentials(ctx, env, owner)
+	if err != nil {
+		return err
+	}
 	// What the machines have in memory of this person they miss at their next look at the store.
-	if err := inbox.New(store, inbox.NewKeys(), nil).Erase(ctx, p); err != nil {
+	if err := inbox.New(e.inbox, e.ring, nil).Erase(ctx, p); err != nil {
 		return fmt.Errorf("the store: %w", err)
 	}
 	fmt.Fprintln(env.stdout, "It was removed. Backups keep what they hold, and the disk what was not overwritten: docs/operations.md says more.")
+	if left > 0 {
+		fmt.Fprintf(env.stdout, "Tokens to revoke at their servers: of %s. The machines that run do it, or the next start.\n", count(left, "grant"))
+	}
 	return nil
 }
