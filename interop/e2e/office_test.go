@@ -173,3 +173,11 @@ func (o *office) mint(subject, conversation string, scopes ...string) string {
 	}
 	return out.Token
 }
+
+// newSite serves a site of another origin.
+func newSite(t *testing.T, h http.Handler) (origin string) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}

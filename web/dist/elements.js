@@ -463,7 +463,7 @@ var en = {
   "inbox.both": "{questions}, {permissions}",
   "inbox.about": "What waits for you in all your conversations, the oldest first.",
   "inbox.of-others": "Of {who}",
-  "refusals.text": { one: "{n} question from {server} was not shown, because it asks too much.", other: "{n} questions from {server} were not shown, because it asks too much." },
+  "refusals.text": { one: "{n} question from {server} was not shown: it asked too many.", other: "{n} questions from {server} were not shown: it asked too many." },
   "refusals.since": "Since {at}.",
   "refusals.title": "Questions that were not shown",
   "refusals.stop": "Stop all from {server}",
@@ -620,9 +620,12 @@ var Unreachable = class extends Error {
 var API = class {
   base;
   #token;
-  constructor(base, token) {
+  #heard;
+  /** heard is told of each answer: what the server said no with, or null. */
+  constructor(base, token, heard = () => void 0) {
     this.base = base.replace(/\/+$/, "");
     this.#token = token;
+    this.#heard = heard;
   }
   /**
    * request sends one request and hands back the response, whatever its status. A
@@ -641,14 +644,24 @@ var API = class {
     }
   }
   async read(path) {
-    return decode(await this.request("GET", path));
+    return this.#decode(await this.request("GET", path));
+  }
+  async #decode(response) {
+    try {
+      const value = await decode(response);
+      this.#heard(null);
+      return value;
+    } catch (error) {
+      if (error instanceof Problem) this.#heard(error);
+      throw error;
+    }
   }
   async write(path, { body, key, keepalive } = {}) {
     const headers = { "Content-Type": "application/json" };
     if (key) headers["Idempotency-Key"] = key;
     const init = { headers, body: JSON.stringify(body ?? {}) };
     if (keepalive) init.keepalive = true;
-    return decode(await this.request("POST", path, init));
+    return this.#decode(await this.request("POST", path, init));
   }
 };
 async function decode(response) {
@@ -842,8 +855,11 @@ var Feed = class {
 };
 function ending(error) {
   if (!(error instanceof Problem)) return null;
-  if (error.status === 401 || error.status === 403 && error.code !== "disabled") return "signed-out";
-  return error.status === 403 ? "disabled" : null;
+  return refusal(error) ?? (error.status === 403 ? "signed-out" : null);
+}
+function refusal(problem) {
+  if (problem.status === 401) return "signed-out";
+  return problem.status === 403 && problem.code === "disabled" ? "disabled" : null;
 }
 async function whileHidden(signal, snapshot) {
   while (document.hidden && !signal.aborted) {
@@ -900,7 +916,7 @@ var Store = class {
   #refusalsTimer = 0;
   #loaded = false;
   constructor(base, token) {
-    this.api = new API(base, token);
+    this.api = new API(base, token, (problem) => this.#heard(problem));
     this.#feed = new Feed(this.api, {
       snapshot: () => this.#loadSnapshot(),
       take: (event) => this.#take(event),
@@ -1141,6 +1157,15 @@ var Store = class {
     if (connection === "lost") announce(t("connection.lost"));
     if (connection === "live" && before === "lost") announce(t("connection.back"));
     this.#emit({ kind: "connection" });
+  }
+  // What one request is told holds for all: nobody finds out by the stream, which may
+  // be open for hours. A page that has a fresh token by now goes on.
+  #heard(problem) {
+    const ended = problem && refusal(problem);
+    if (ended && this.connection !== "connecting") {
+      this.#feed.stop();
+      this.#set(ended);
+    } else if (!problem && this.#loaded && this.connection === "signed-out") this.#feed.start();
   }
   #take(event) {
     switch (event.type) {

@@ -399,7 +399,7 @@ var en = {
   "inbox.both": "{questions}, {permissions}",
   "inbox.about": "What waits for you in all your conversations, the oldest first.",
   "inbox.of-others": "Of {who}",
-  "refusals.text": { one: "{n} question from {server} was not shown, because it asks too much.", other: "{n} questions from {server} were not shown, because it asks too much." },
+  "refusals.text": { one: "{n} question from {server} was not shown: it asked too many.", other: "{n} questions from {server} were not shown: it asked too many." },
   "refusals.since": "Since {at}.",
   "refusals.title": "Questions that were not shown",
   "refusals.stop": "Stop all from {server}",

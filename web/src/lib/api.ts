@@ -38,10 +38,13 @@ export type Write = { body?: unknown; key?: string; keepalive?: boolean }
 export class API {
 	readonly base: string
 	readonly #token: TokenSource
+	readonly #heard: (problem: Problem | null) => void
 
-	constructor(base: string, token: TokenSource) {
+	/** heard is told of each answer: what the server said no with, or null. */
+	constructor(base: string, token: TokenSource, heard: (problem: Problem | null) => void = () => undefined) {
 		this.base = base.replace(/\/+$/, '')
 		this.#token = token
+		this.#heard = heard
 	}
 
 	/**
@@ -62,7 +65,18 @@ export class API {
 	}
 
 	async read<T>(path: string): Promise<T> {
-		return decode<T>(await this.request('GET', path))
+		return this.#decode<T>(await this.request('GET', path))
+	}
+
+	async #decode<T>(response: Response): Promise<T> {
+		try {
+			const value = await decode<T>(response)
+			this.#heard(null)
+			return value
+		} catch (error) {
+			if (error instanceof Problem) this.#heard(error)
+			throw error
+		}
 	}
 
 	async write<T>(path: string, { body, key, keepalive }: Write = {}): Promise<T> {
@@ -70,7 +84,7 @@ export class API {
 		if (key) headers['Idempotency-Key'] = key
 		const init: RequestInit = { headers, body: JSON.stringify(body ?? {}) }
 		if (keepalive) init.keepalive = true
-		return decode<T>(await this.request('POST', path, init))
+		return this.#decode<T>(await this.request('POST', path, init))
 	}
 }
 

@@ -136,11 +136,16 @@ export class Feed {
 	}
 }
 
-// What trying again would not mend.
+// What trying again would not mend: a stream that is refused is refused for good.
 function ending(error: unknown): Connection | null {
 	if (!(error instanceof Problem)) return null
-	if (error.status === 401 || error.status === 403 && error.code !== 'disabled') return 'signed-out'
-	return error.status === 403 ? 'disabled' : null
+	return refusal(error) ?? (error.status === 403 ? 'signed-out' : null)
+}
+
+/** refusal says what an error means for everything else that would be asked, or null. */
+export function refusal(problem: Problem): Connection | null {
+	if (problem.status === 401) return 'signed-out'
+	return problem.status === 403 && problem.code === 'disabled' ? 'disabled' : null
 }
 
 // A hidden page holds no stream; it asks once a minute so that the count in its

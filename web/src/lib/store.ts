@@ -7,7 +7,7 @@
 
 import { API, Problem, type TokenSource } from './api'
 import { parseExact } from './json'
-import { Feed, type Connection } from './feed'
+import { Feed, refusal, type Connection } from './feed'
 import type { StreamEvent } from './events'
 import { announce } from './announce'
 import { t, toolCalled } from './text'
@@ -43,7 +43,7 @@ export class Store {
 	#loaded = false
 
 	constructor(base: string, token: TokenSource) {
-		this.api = new API(base, token)
+		this.api = new API(base, token, (problem) => this.#heard(problem))
 		this.#feed = new Feed(this.api, {
 			snapshot: () => this.#loadSnapshot(),
 			take: (event) => this.#take(event),
@@ -327,6 +327,16 @@ export class Store {
 		if (connection === 'lost') announce(t('connection.lost'))
 		if (connection === 'live' && before === 'lost') announce(t('connection.back'))
 		this.#emit({ kind: 'connection' })
+	}
+
+	// What one request is told holds for all: nobody finds out by the stream, which may
+	// be open for hours. A page that has a fresh token by now goes on.
+	#heard(problem: Problem | null): void {
+		const ended = problem && refusal(problem)
+		if (ended && this.connection !== 'connecting') {
+			this.#feed.stop()
+			this.#set(ended)
+		} else if (!problem && this.#loaded && this.connection === 'signed-out') this.#feed.start()
 	}
 
 	#take(event: StreamEvent): void {
