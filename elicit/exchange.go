@@ -124,7 +124,7 @@ func (x *exchange) learn(ctx context.Context, extra *mcp.RequestExtra) {
 // sends; other spellings are for the SDK to judge, and so is what it refuses.
 func ordinary(req *http.Request) bool {
 	header := req.Header
-	return header.Get("Mcp-Protocol-Version") == modernRevision && len(header.Values("Last-Event-Id")) == 0 &&
+	return header.Get("Mcp-Protocol-Version") == modernRevision && len(header.Values("Last-Event-ID")) == 0 &&
 		header.Get("Content-Type") == "application/json" && header.Get("Accept") == "application/json, text/event-stream" &&
 		!rebound(req)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -187,7 +188,7 @@ func (t *typedTool[In, Out]) result(out Out, content []mcp.Content) (*mcp.CallTo
 	case len(content) == 0:
 		result.Content = []mcp.Content{&mcp.TextContent{Text: string(text)}}
 	case text[0] != '{':
-		result.Content = append(content[:len(content):len(content)], &mcp.TextContent{Text: string(text)})
+		result.Content = append(slices.Clip(content), &mcp.TextContent{Text: string(text)})
 	}
 	return result, nil
 }

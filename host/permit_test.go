@@ -280,7 +280,9 @@ func TestPolicyFails(t *testing.T) {
 	s, wire := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{"order": func(x *hosttest.Exchange) { x.Text("ordered") }}})
 	p := &changing{}
 	r := newRig(t, nil, &rigOptions{host: host.Options{Policy: p}}, s)
-	p.set(func(*policy.Input) (policy.Decision, error) { return policy.Decision{}, errors.New("the service is away") })
+	p.set(func(*policy.Input) (policy.Decision, error) {
+		return policy.Decision{}, errors.New("the service is away")
+	})
 	if _, err := r.Start(t.Context(), ada, host.NewCall{Conversation: "v_1", Server: "shop", Name: "order"}); !errors.Is(err, host.ErrPolicy) {
 		t.Errorf("Start: %v", err)
 	}

@@ -132,7 +132,7 @@ func (w *work) checked(q *questionRecord, a Answer, why error) error {
 	e := w.auditQuestion(AuditChecked, q)
 	e.Via, e.Assurance = a.Via, a.Assurance
 	for _, fault := range check.Errors {
-		if code := string(fault.Code); !slices.Contains(e.Codes, code) {
+		if code := fault.Code; !slices.Contains(e.Codes, code) {
 			e.Codes = append(e.Codes, code)
 		}
 	}

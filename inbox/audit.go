@@ -34,7 +34,7 @@ const (
 	AuditDisabled        AuditKind = "disabled"         // a person
 	AuditEnabled         AuditKind = "enabled"          // a person
 	AuditErased          AuditKind = "erased"           // a person
-	AuditCredentialRead  AuditKind = "credential_read"
+	AuditCredentialRead  AuditKind = "credential_read"  //nolint:gosec // no credential
 )
 
 const (

@@ -43,7 +43,7 @@ type APIKey struct {
 }
 
 // apiKeyPrefix tells people, and scanners of code, what they found.
-const apiKeyPrefix = "parley_api_"
+const apiKeyPrefix = "parley_api_" //nolint:gosec // the beginning of all of them
 
 // NewAPIKey makes a key for issuer, and returns it with its row for the file.
 // The key itself is not stored anywhere.

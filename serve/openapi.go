@@ -51,13 +51,13 @@ type object = map[string]any
 
 func makeDocument() []byte {
 	d := drawing{schemas: object{}}
-	paths := object{}
+	paths := map[string]object{}
 	add := func(pattern string, op object) {
 		method, path, _ := strings.Cut(pattern, " ")
 		if paths[path] == nil {
 			paths[path] = object{}
 		}
-		paths[path].(object)[strings.ToLower(method)] = op
+		paths[path][strings.ToLower(method)] = op
 	}
 	for _, r := range append(slices.Clone(routes), freshAddressRoute) {
 		op := d.operation(r.pattern, r.op)
@@ -110,7 +110,7 @@ func (d *drawing) operation(pattern string, op operation) object {
 	method, path, _ := strings.Cut(pattern, " ")
 	out := object{"summary": op.summary, "operationId": operationID(method, path)}
 	params := []object{}
-	for _, part := range strings.Split(path, "/") {
+	for part := range strings.SplitSeq(path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
 			params = append(params, object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": object{"type": "string"}})
 		}
@@ -153,15 +153,15 @@ func itoa(status int) string {
 
 // operationID makes "postCallsStop" of "POST /v1/calls/{id}/stop".
 func operationID(method, path string) string {
-	id := strings.ToLower(method)
-	for _, part := range strings.FieldsFunc(strings.TrimPrefix(path, "/v1"), func(r rune) bool { return r == '/' || r == '-' || r == '.' }) {
+	var id strings.Builder
+	id.WriteString(strings.ToLower(method))
+	for part := range strings.FieldsFuncSeq(strings.TrimPrefix(path, "/v1"), func(r rune) bool { return r == '/' || r == '-' || r == '.' }) {
 		if part == "{id}" {
-			id += "One"
-			continue
+			part = "one"
 		}
-		id += strings.ToUpper(part[:1]) + part[1:]
+		id.WriteString(strings.ToUpper(part[:1]) + part[1:])
 	}
-	return id
+	return id.String()
 }
 
 // enums are the values of types that have few.
@@ -245,8 +245,7 @@ func orNull(s object) object {
 
 func (d *drawing) structure(t reflect.Type) object {
 	properties, required := object{}, []string{}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "-" || !f.IsExported() {
 			continue

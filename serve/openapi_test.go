@@ -79,7 +79,7 @@ func conforms(t *testing.T, method, path string, r *reply) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	contentType := strings.Split(r.header.Get("Content-Type"), ";")[0]
+	contentType, _, _ := strings.Cut(r.header.Get("Content-Type"), ";")
 	if !strings.HasPrefix(path, "/v1/") || !strings.HasSuffix(contentType, "json") || path == "/v1/openapi.json" || method == http.MethodHead {
 		return
 	}

@@ -45,6 +45,8 @@ type Endpoint struct {
 }
 
 // Format keeps the secret, and what a URL may hold, from printing.
+//
+//nolint:recvcheck // a value must not print either
 func (e Endpoint) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "webhook endpoint %q", e.ID) }
 
 const secretPrefix = "whsec_"

@@ -224,7 +224,7 @@ func (s *Sender) send(ctx context.Context, e *Endpoint, id int64) answer {
 	}
 	body, err := s.body(t, entries[0])
 	if err != nil {
-		return answer{drop: true}
+		return answer{why: "the message cannot be written"}
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(body))
 	if err != nil {

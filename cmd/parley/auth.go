@@ -37,7 +37,7 @@ const (
 
 // secretVariable holds the client secret. There is no flag for it: flags are seen by
 // everybody who lists the processes.
-const secretVariable = "PARLEY_OIDC_CLIENT_SECRET"
+const secretVariable = "PARLEY_OIDC_CLIENT_SECRET" //nolint:gosec // its name
 
 func (a *authFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&a.kind, "auth", authLocal, "how people sign in, `KIND`: local (one person, on this machine) or oidc (OpenID Connect)")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -137,7 +138,7 @@ func TestFollowing(t *testing.T) {
 		}
 		return io.EOF
 	})
-	if err := work(t.Context()); err != io.EOF {
+	if err := work(t.Context()); !errors.Is(err, io.EOF) {
 		t.Errorf("the work ended with %v", err)
 	}
 }

@@ -125,7 +125,7 @@ func ConnectPipes(t testing.TB, server *elicit.Server, revision string, person P
 	go func() {
 		defer close(served)
 		_ = elicit.Serve(context.Background(), server, serverIn, serverOut) // ends with the pipe
-		serverOut.Close()
+		_ = serverOut.Close()                                               // a pipe's end has no error
 	}()
 	over := newPipeWire(clientOut, clientIn)
 	t.Cleanup(func() {

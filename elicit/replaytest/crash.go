@@ -121,7 +121,7 @@ type process struct {
 func start(t *testing.T, address, keys, lease string) *process {
 	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")
-	p := &process{command: exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$", "-test.timeout=2m")} //nolint:gosec // this very program
+	p := &process{command: exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$", "-test.timeout=2m")}
 	p.command.Env = append(os.Environ(), childAddress+"="+address, childKeys+"="+keys, childLease+"="+lease)
 	p.command.Stderr = os.Stderr
 	output, err := p.command.StdoutPipe()

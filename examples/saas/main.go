@@ -23,16 +23,20 @@ import (
 )
 
 func main() {
+	if err := start(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func start() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	addr := flag.String("addr", "127.0.0.1:8430", "`HOST:PORT` of the product")
 	data := flag.String("data", "./saas-data", "`DIRECTORY` of the questions")
 	flag.Parse()
-	if err := run(ctx, *data, *addr, func(s *site) {
+	return run(ctx, *data, *addr, func(s *site) {
 		fmt.Printf("Acme Desks is ready: %s\nSign in as ada or bob, with the password %q.\nStop: Ctrl-C\n", s.address, demoPassword)
-	}); err != nil {
-		log.Fatal(err)
-	}
+	})
 }
 
 // A site is what runs: the product, and where its parts are.
@@ -104,7 +108,7 @@ func (s *server) on(addr string) (*server, error) {
 		}
 	}
 	var err error
-	if s.listener, err = net.Listen("tcp", addr); err != nil {
+	if s.listener, err = new(net.ListenConfig).Listen(context.Background(), "tcp", addr); err != nil {
 		return nil, err
 	}
 	s.address = "http://" + s.listener.Addr().String()

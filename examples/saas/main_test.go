@@ -21,8 +21,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A visitor is a browser at the product.
 type visitor struct {
-	t *testing.T
 	*http.Client
+
+	t    *testing.T
 	site *site
 }
 
@@ -34,7 +35,7 @@ func (s *site) visitor(t *testing.T, user, password string) (*visitor, int) {
 	}
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	v := &visitor{t, &http.Client{Jar: jar, Transport: transport}, s}
+	v := &visitor{&http.Client{Jar: jar, Transport: transport}, t, s}
 	status, _ := v.post("/sign-in", url.Values{"user": {user}, "password": {password}})
 	return v, status
 }
@@ -64,7 +65,7 @@ func (v *visitor) page() *client.Client {
 	return client.New(v.site.parley.address(), client.Bearer(out.Token))
 }
 
-func start(t *testing.T) *site {
+func begin(t *testing.T) *site {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	ready, ended := make(chan *site, 1), make(chan error, 1)
@@ -89,7 +90,7 @@ func start(t *testing.T) *site {
 // TestDesk is a user's way through the product: what they see is theirs alone.
 func TestDesk(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := begin(t)
 	ada, _ := s.visitor(t, "ada", demoPassword)
 	if status, body := ada.post("/desk", nil); status != http.StatusOK || !strings.Contains(body, "<parley-chat") {
 		t.Fatalf("%d %s", status, body)
@@ -139,7 +140,7 @@ func TestDesk(t *testing.T) {
 
 func TestSignInRefused(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := begin(t)
 	for _, who := range [][2]string{{"ada", "wrong"}, {"eve", demoPassword}, {"", ""}} {
 		v, status := s.visitor(t, who[0], who[1])
 		if status != http.StatusForbidden {

@@ -103,7 +103,7 @@ func auditHeld(k *kit) {
 	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.GiveUp)
 	k.must("Resolve", err)
 	k.wantTrail(c.ID, "composed", "asked", "asked", "asked", "answered accepted", "delivered accepted", "closed withdrawn",
-		"stopped sent", "closed withdrawn", "uncertain uncertain", "resolved", "finished failed")
+		"stopped sent", "closed withdrawn", "uncertain uncertain", "resolved", "finished failed") //nolint:dupword // kind and state
 }
 
 // auditEnds: for every end there is an entry that says so, and by whom.
@@ -147,7 +147,7 @@ func auditApprovals(k *kit) {
 	c, open := k.approving(a)
 	_, err := k.in.Decide(inbox.WithSource(k.ctx, inbox.Source{Remote: "192.0.2.7"}), inbox.Approver{Principal: k.bob}, open.ID, inbox.Decision{Via: "inbox", Assurance: "signed-in page"})
 	k.must("Decide", err)
-	k.wantTrail(c.ID, "composed", "approval_asked open", "approval_decided denied", "denied denied")
+	k.wantTrail(c.ID, "composed", "approval_asked open", "approval_decided denied", "denied denied") //nolint:dupword // kind and state
 	entries, err := k.in.Audit(k.ctx, k.ann, inbox.AuditFilter{Kinds: []inbox.AuditKind{inbox.AuditApprovalDecided}})
 	if err != nil || len(entries) != 1 || entries[0].By != k.bob || entries[0].Rule != "models ask" || entries[0].Remote != "192.0.2.7" || entries[0].Via != "inbox" {
 		k.t.Errorf("decided: %+v, %v", entries, err)
@@ -159,7 +159,7 @@ func auditApprovals(k *kit) {
 	k.wantTrail(c.ID, "composed", "approval_asked open", "approval_decided allowed", "approval_revoked allowed")
 	c, _ = k.approving(ask())
 	k.stop(c.ID)
-	k.wantTrail(c.ID, "composed", "approval_asked open", "approval_closed withdrawn", "stopped stopped")
+	k.wantTrail(c.ID, "composed", "approval_asked open", "approval_closed withdrawn", "stopped stopped") //nolint:dupword // kind and state
 }
 
 // failing is a store whose audit rows cannot be written.

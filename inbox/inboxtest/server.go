@@ -225,8 +225,8 @@ func questionNote(k *kit) {
 func unreachable(k *kit) {
 	claim, c := k.claim()
 	two := k.on(k.handle(), "two")
-	for _, wait := range []time.Duration{1, 2, 4, 8, 15, 15} {
-		wait *= time.Minute
+	for _, minutes := range []int{1, 2, 4, 8, 15, 15} {
+		wait := time.Duration(minutes) * time.Minute
 		got, err := k.in.Block(k.ctx, claim, inbox.ReasonUnreachable, "")
 		k.must("Block", err)
 		if want := micro(k.clock.Now()).Add(wait); !got.NotBefore.Equal(want) {

@@ -67,7 +67,7 @@ func auditSource(k *kit) {
 	k.must("Audit", err)
 	e := entries[0]
 	if e.By != k.bob || e.Via != "ops" || e.Assurance != "signed-in page" || e.Remote != "192.0.2.7" || e.Machine != "" ||
-		!strings.HasPrefix(e.UserAgent, "Mozilla Mozilla") || len(e.UserAgent) > 100 {
+		!strings.HasPrefix(e.UserAgent, "Mozilla Mozilla") || len(e.UserAgent) > 100 { //nolint:dupword // a long one
 		k.t.Errorf("stopped: %+v", e)
 	}
 	// The form in which it is exported reads back.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -143,9 +144,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, h http.HandlerFun
 		w.WriteHeader(f.Status)
 		_, _ = io.WriteString(w, strings.ReplaceAll(f.Body, "{secrets}", secrets(r)))
 	default:
-		for name, values := range answer.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), answer.Header())
 		shape(w, r, f.Shape, answer.Code, body)
 	}
 }

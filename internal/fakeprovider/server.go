@@ -3,6 +3,7 @@ package fakeprovider
 import (
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -137,9 +138,7 @@ func (s *Server) Form(endpoint string) url.Values {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	form := url.Values{}
-	for name, values := range s.forms[endpoint] {
-		form[name] = values
-	}
+	maps.Copy(form, s.forms[endpoint])
 	return form
 }
 

@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -81,14 +82,12 @@ func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
 		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
 		"id_token_signing_alg_values_supported": []string{"RS256"}, "code_challenge_methods_supported": []string{"S256"},
 	}
-	for k, v := range p.Metadata {
-		m[k] = v
-	}
-	json.NewEncoder(w).Encode(m)
+	maps.Copy(m, p.Metadata)
+	answer(w, http.StatusOK, m)
 }
 
 func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
-	json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
+	answer(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "1", Algorithm: "RS256", Use: "sig"}}})
 }
 
 // authorize asks nobody and sends the browser back.
@@ -102,7 +101,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	if p.Answer != nil {
 		p.Answer(out)
 	}
-	http.Redirect(w, r, in.Get("redirect_uri")+"?"+out.Encode(), http.StatusFound)
+	http.Redirect(w, r, in.Get("redirect_uri")+"?"+out.Encode(), http.StatusFound) //nolint:gosec // a test's own client
 }
 
 // exchange takes each code once, from the client that asked for it, with its verifier.
@@ -111,9 +110,7 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request) {
 	defer p.mu.Unlock()
 	p.requests++
 	fail := func(code string) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		json.NewEncoder(w).Encode(map[string]string{"error": code, "error_description": "sentinel-in-a-description"})
+		answer(w, http.StatusBadRequest, map[string]string{"error": code, "error_description": "sentinel-in-a-description"})
 	}
 	id, secret, _ := r.BasicAuth()
 	asked, ok := p.codes[r.PostFormValue("code")]
@@ -132,9 +129,7 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request) {
 		"iss": p.URL, "aud": ClientID, "nonce": asked.Get("nonce"),
 		"iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(),
 	}
-	for k, v := range p.Claims {
-		claims[k] = v
-	}
+	maps.Copy(claims, p.Claims)
 	key := p.key
 	if p.Signer != nil {
 		key = p.Signer
@@ -144,7 +139,11 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	payload, _ := json.Marshal(claims)
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	signed, err := signer.Sign(payload)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -159,6 +158,16 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request) {
 	if p.Token != nil {
 		p.Token(body)
 	}
+	answer(w, http.StatusOK, body)
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(body)
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // the client is gone: nobody to tell
 }

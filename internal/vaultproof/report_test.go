@@ -52,7 +52,7 @@ func report(t *testing.T, table, row string) {
 	if strings.Count(string(text), marker) != 1 {
 		t.Fatalf("%s has no place for a row of %s", path, table)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), marker, "\n"+row+marker, 1)), 0o644); err != nil { //nolint:gosec // a document
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), marker, "\n"+row+marker, 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

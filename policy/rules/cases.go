@@ -128,11 +128,11 @@ var builtIn = []string{policy.RulePerson, policy.RuleReadOnly, policy.RuleModel,
 
 func (r *reader) cases(n *yaml.Node, names map[string]int) (cases []Case) {
 	if n.Kind != yaml.SequenceNode {
-		r.fail(n, "", "cases is a list")
+		r.failf(n, "", "cases is a list")
 		return nil
 	}
 	if len(n.Content) > maxCases {
-		r.fail(n, "", "there are more than %d cases", maxCases)
+		r.failf(n, "", "there are more than %d cases", maxCases)
 		return nil
 	}
 	known := map[string]bool{}
@@ -152,7 +152,7 @@ func (r *reader) cases(n *yaml.Node, names map[string]int) (cases []Case) {
 			{"rule", func(v *yaml.Node) {
 				c.Rule, _ = r.text(v, "rule")
 				if c.Rule != "" && !known[c.Rule] {
-					r.fail(v, "", "there is no rule %q", plain.Line(c.Rule, 60))
+					r.failf(v, "", "there is no rule %q", plain.Line(c.Rule, 60))
 				}
 			}},
 		}, r.requestFields(func(q *Request) { req = q })...)
@@ -161,11 +161,11 @@ func (r *reader) cases(n *yaml.Node, names map[string]int) (cases []Case) {
 		}
 		switch {
 		case c.Name == "":
-			r.fail(item, "", "a case without a name")
+			r.failf(item, "", "a case without a name")
 		case req == nil:
-			r.fail(item, "", "a case is about a call or a question")
+			r.failf(item, "", "a case is about a call or a question")
 		case want == nil:
-			r.fail(item, "want: ...", "a case without the decision that is wanted")
+			r.failf(item, "want: ...", "a case without the decision that is wanted")
 		case req.Question != nil:
 			c.Want = r.word(want, "want", show, refuse)
 		default:

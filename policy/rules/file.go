@@ -76,7 +76,7 @@ func Parse(file string, data []byte) (*Rules, error) {
 		rules(kind{questionsKey, []string{show, refuse}, envs.question}, &out.questions),
 		field{casesKey, func(v *yaml.Node) { cases = v }})
 	if ok && empty {
-		r.fail(root, "", "a policy has rules about calls, about questions, or both")
+		r.failf(root, "", "a policy has rules about calls, about questions, or both")
 	}
 	if cases != nil {
 		out.cases = r.cases(cases, names)
@@ -89,23 +89,23 @@ func Parse(file string, data []byte) (*Rules, error) {
 
 func (r *reader) rules(n *yaml.Node, k kind, names map[string]int) (list []*rule) {
 	if n.Kind != yaml.SequenceNode {
-		r.fail(n, "", "%s is a list of rules", k.key)
+		r.failf(n, "", "%s is a list of rules", k.key)
 		return nil
 	}
 	if len(n.Content) > maxRules {
-		r.fail(n, "", "%s has more than %d rules", k.key, maxRules)
+		r.failf(n, "", "%s has more than %d rules", k.key, maxRules)
 		return nil
 	}
 	var last *rule
 	for _, item := range n.Content {
 		u := r.rule(item, k)
 		if first, twice := names[u.name]; twice && u.name != "" {
-			r.fail(item, "", "the name %q is that of the rule in line %d", u.name, first)
+			r.failf(item, "", "the name %q is that of the rule in line %d", u.name, first)
 		} else if u.name != "" {
 			names[u.name] = u.line
 		}
 		if last != nil {
-			r.fail(item, "", "this rule is never reached: rule %q in line %d matches everything", last.name, last.line)
+			r.failf(item, "", "this rule is never reached: rule %q in line %d matches everything", last.name, last.line)
 		} else if u.unconditional() && len(r.errs) == 0 {
 			last = u
 		}

@@ -144,7 +144,7 @@ func compareRaw(a, op, b string) truth {
 		}
 		return "string"
 	}
-	order := 0
+	var order int
 	switch ka, kb := kind(a, xNumber), kind(b, yNumber); {
 	case ka != kb || ka == "null":
 		switch op {

@@ -44,7 +44,7 @@ func ReadRequest(file string, data []byte) (*Request, error) {
 	}
 	var req *Request
 	if r.mapping(root, "a request", r.requestFields(func(q *Request) { req = q })...) && req == nil {
-		r.fail(root, "", "a request is a call or a question")
+		r.failf(root, "", "a request is a call or a question")
 	}
 	if err := r.err(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (r *reader) requestFields(set func(*Request)) []field {
 	read := func(question bool) func(*yaml.Node) {
 		return func(v *yaml.Node) {
 			if seen {
-				r.fail(v, "", "it is a call or a question, not both")
+				r.failf(v, "", "it is a call or a question, not both")
 				return
 			}
 			seen = true
@@ -79,7 +79,7 @@ func (r *reader) request(n *yaml.Node, question bool) *Request {
 	name := func(method, key string) field {
 		return field{key, func(v *yaml.Node) {
 			if in.Method != "" {
-				r.fail(v, "", "a call is of one tool, prompt or resource")
+				r.failf(v, "", "a call is of one tool, prompt or resource")
 				return
 			}
 			in.Method = method
@@ -134,10 +134,10 @@ func (r *reader) request(n *yaml.Node, question bool) *Request {
 		return req
 	}
 	if in.Server == "" {
-		r.fail(n, "server: ...", "the request names no server")
+		r.failf(n, "server: ...", "the request names no server")
 	}
 	if in.Method == "" && !question {
-		r.fail(n, "tool: ...", "the call names no tool, prompt or resource")
+		r.failf(n, "tool: ...", "the call names no tool, prompt or resource")
 	}
 	if in.Method == "" {
 		in.Method = policy.ToolsCall
@@ -180,7 +180,7 @@ func (r *reader) json(b []byte, n *yaml.Node) []byte {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			if key.Kind != yaml.ScalarNode || seen[key.Value] {
-				r.fail(key, "", "a key is one word, and there once")
+				r.failf(key, "", "a key is one word, and there once")
 				continue
 			}
 			seen[key.Value] = true
@@ -204,7 +204,7 @@ func (r *reader) json(b []byte, n *yaml.Node) []byte {
 		return append(b, strings.ToLower(n.Value)...)
 	}
 	if !jsonNumber.MatchString(n.Value) {
-		r.fail(n, "write a text in quotes, and a number with digits, point and exponent only", "%s is no value of JSON", plain.Line(n.Value, 40))
+		r.failf(n, "write a text in quotes, and a number with digits, point and exponent only", "%s is no value of JSON", plain.Line(n.Value, 40))
 		return append(b, "null"...)
 	}
 	return append(b, n.Value...)

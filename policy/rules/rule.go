@@ -89,7 +89,7 @@ func (r *reader) rule(n *yaml.Node, k kind) *rule {
 	subject := func(method, key string) field {
 		return field{key, func(v *yaml.Node) {
 			if out.method != "" {
-				r.fail(v, "write two rules", "a rule is about tools, prompts or resources")
+				r.failf(v, "write two rules", "a rule is about tools, prompts or resources")
 				return
 			}
 			out.method = method
@@ -129,16 +129,16 @@ func (r *reader) rule(n *yaml.Node, k kind) *rule {
 		return out
 	}
 	if out.name == "" {
-		r.fail(n, "the name stands in the audit trail and in tests", "a rule without a name")
+		r.failf(n, "the name stands in the audit trail and in tests", "a rule without a name")
 	}
 	if thenNode == nil {
-		r.fail(n, "then: "+either(k.effects), "a rule without an effect")
+		r.failf(n, "then: "+either(k.effects), "a rule without an effect")
 	}
 	if whenNode != nil {
 		out.when, out.whenText = r.expr(whenNode, k.env)
 	}
 	if len(out.domains) > 0 && out.mode == inbox.Form {
-		r.fail(n, "", "a question in form mode leads to no domain")
+		r.failf(n, "", "a question in form mode leads to no domain")
 	}
 	if k.key == callsKey {
 		r.approval(out, assignNode, approverNode, offerNode, thenNode)
@@ -151,18 +151,18 @@ func (r *reader) approval(out *rule, assign, approver, offer, then *yaml.Node) {
 	if out.then != string(policy.Ask) {
 		for _, n := range []*yaml.Node{assign, approver, offer} {
 			if n != nil && out.then != "" {
-				r.fail(n, "", "assign, approver and offer are for rules that ask")
+				r.failf(n, "", "assign, approver and offer are for rules that ask")
 			}
 		}
 		return
 	}
 	switch {
 	case out.other && assign == nil:
-		r.fail(approver, "assign: {group: ...}", "another person has to approve, and nobody is named")
+		r.failf(approver, "assign: {group: ...}", "another person has to approve, and nobody is named")
 	case assign != nil && (slices.Contains(out.offer, policy.Conversation) || slices.Contains(out.offer, policy.Always)):
-		r.fail(offer, "leave offer out", "an approval that is assigned covers one call")
+		r.failf(offer, "leave offer out", "an approval that is assigned covers one call")
 	case assign == nil && out.actor == inbox.Person:
-		r.fail(then, "assign it to somebody else", "what a person composed is its own approval: this rule would ask them what they have said")
+		r.failf(then, "assign it to somebody else", "what a person composed is its own approval: this rule would ask them what they have said")
 	}
 	if len(out.offer) > 0 {
 		return
@@ -179,7 +179,7 @@ func (r *reader) globs(n *yaml.Node, what string) globs {
 	for i, text := range texts {
 		p, err := compileGlob(text)
 		if err != nil {
-			r.fail(nodes[i], "", "%s: %v", what, err)
+			r.failf(nodes[i], "", "%s: %v", what, err)
 			continue
 		}
 		g.patterns, g.texts = append(g.patterns, p), append(g.texts, fmt.Sprintf("%q", text))
@@ -192,7 +192,7 @@ func (r *reader) domains(n *yaml.Node) (list []domainPattern, shown []string) {
 	for i, text := range texts {
 		d, err := compileDomain(text)
 		if err != nil {
-			r.fail(nodes[i], "", "domain: %s", plain.Line(err.Error(), maxText))
+			r.failf(nodes[i], "", "domain: %s", plain.Line(err.Error(), maxText))
 			continue
 		}
 		list, shown = append(list, d), append(shown, fmt.Sprintf("%q", text))
@@ -233,14 +233,14 @@ func (r *reader) assignment(n *yaml.Node) assignment {
 			field{"tenant", func(v *yaml.Node) { a.tenant, a.hasTenant = r.text(v, "tenant") }},
 			field{"subject", func(v *yaml.Node) { a.subject, _ = r.text(v, "subject") }})
 		if ok && a.subject == "" {
-			r.fail(v, "person: {subject: ...}", "a person without a subject")
+			r.failf(v, "person: {subject: ...}", "a person without a subject")
 		}
 	}
 	ok := r.mapping(n, "assign",
 		field{"group", func(v *yaml.Node) { a.group, _ = r.text(v, "group") }},
 		field{"person", person})
 	if ok && (a.group != "") == a.person {
-		r.fail(n, "assign: {group: ...} or assign: {person: {subject: ...}}", "assign names a group or a person")
+		r.failf(n, "assign: {group: ...} or assign: {person: {subject: ...}}", "assign names a group or a person")
 	}
 	return a
 }
@@ -250,15 +250,15 @@ func (r *reader) offer(n *yaml.Node) (scopes []policy.Scope) {
 	for i, text := range texts {
 		switch s := policy.Scope(text); {
 		case s != policy.Once && s != policy.Conversation && s != policy.Always:
-			r.fail(nodes[i], "", "offer is once, conversation or always, not %q", plain.Line(text, 60))
+			r.failf(nodes[i], "", "offer is once, conversation or always, not %q", plain.Line(text, 60))
 		case slices.Contains(scopes, s):
-			r.fail(nodes[i], "", "%q is here for the second time", text)
+			r.failf(nodes[i], "", "%q is here for the second time", text)
 		default:
 			scopes = append(scopes, s)
 		}
 	}
 	if len(texts) > 0 && !slices.Contains(scopes, policy.Once) {
-		r.fail(n, "add once", "an approval can always be given once")
+		r.failf(n, "add once", "an approval can always be given once")
 	}
 	return scopes
 }

@@ -57,7 +57,7 @@ type reader struct {
 	errs   []error
 }
 
-func (r *reader) fail(n *yaml.Node, hint, format string, args ...any) {
+func (r *reader) failf(n *yaml.Node, hint, format string, args ...any) {
 	e := &Error{File: r.file, Text: fmt.Sprintf(format, args...), Hint: hint}
 	if n != nil {
 		e.Line, e.Column = n.Line, n.Column
@@ -74,7 +74,7 @@ func (r *reader) add(e *Error) {
 // err joins the mistakes in the order of the file.
 func (r *reader) err() error {
 	slices.SortStableFunc(r.errs, func(a, b error) int {
-		x, y := a.(*Error), b.(*Error)
+		x, y := a.(*Error), b.(*Error) //nolint:errorlint,forcetypeassert // failf adds nothing else
 		return (x.Line-y.Line)<<16 + x.Column - y.Column
 	})
 	return errors.Join(r.errs...)
@@ -85,7 +85,7 @@ var yamlLine = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?`)
 // document reads the one document of a file.
 func (r *reader) document(data []byte) *yaml.Node {
 	if len(data) > MaxFile {
-		r.fail(nil, "", "the file has more than %d bytes", MaxFile)
+		r.failf(nil, "", "the file has more than %d bytes", MaxFile)
 		return nil
 	}
 	r.source = strings.Split(string(data), "\n")
@@ -94,14 +94,14 @@ func (r *reader) document(data []byte) *yaml.Node {
 	err := dec.Decode(&doc)
 	if err == nil {
 		if err = dec.Decode(&second); err == nil {
-			r.fail(&second, "", "a file is one document, and a second one begins here")
+			r.failf(&second, "", "a file is one document, and a second one begins here")
 			return nil
 		} else if errors.Is(err, io.EOF) {
 			err = nil
 		}
 	}
 	if errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0 {
-		r.fail(nil, "", "the file is empty, and an empty policy is most often a mistake")
+		r.failf(nil, "", "the file is empty, and an empty policy is most often a mistake")
 		return nil
 	}
 	if err != nil {
@@ -127,13 +127,13 @@ const maxYAML = 80
 func (r *reader) simple(n *yaml.Node, depth int) bool {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		r.fail(n, "write the value out", "anchors and aliases are not supported")
+		r.failf(n, "write the value out", "anchors and aliases are not supported")
 		return false
 	case depth > maxYAML:
-		r.fail(n, "", "nested deeper than %d levels", maxYAML)
+		r.failf(n, "", "nested deeper than %d levels", maxYAML)
 		return false
 	case n.Style&yaml.TaggedStyle != 0:
-		r.fail(n, "", "tags such as %s are not supported", plain.Line(n.Tag, 40))
+		r.failf(n, "", "tags such as %s are not supported", plain.Line(n.Tag, 40))
 		return false
 	}
 	for _, child := range n.Content {
@@ -154,24 +154,24 @@ type field struct {
 // mistakes. It reports whether n is a mapping at all.
 func (r *reader) mapping(n *yaml.Node, what string, fields ...field) bool {
 	if n.Kind != yaml.MappingNode {
-		r.fail(n, "", "%s is a mapping of keys and values", what)
+		r.failf(n, "", "%s is a mapping of keys and values", what)
 		return false
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
-			r.fail(key, "", "a key is one word")
+			r.failf(key, "", "a key is one word")
 			continue
 		}
 		if seen[key.Value] {
-			r.fail(key, "", "%q is here for the second time", plain.Line(key.Value, 60))
+			r.failf(key, "", "%q is here for the second time", plain.Line(key.Value, 60))
 			continue
 		}
 		seen[key.Value] = true
 		at := slices.IndexFunc(fields, func(f field) bool { return f.key == key.Value })
 		if at < 0 {
-			r.fail(key, suggest(key.Value, fields), "%s has no key %q", what, plain.Line(key.Value, 60))
+			r.failf(key, suggest(key.Value, fields), "%s has no key %q", what, plain.Line(key.Value, 60))
 			continue
 		}
 		fields[at].read(value)
@@ -221,7 +221,7 @@ func edits(a, b string) int {
 // text reads a value that is a text and not a number, a date or nothing.
 func (r *reader) text(n *yaml.Node, what string) (string, bool) {
 	if n.Kind != yaml.ScalarNode {
-		r.fail(n, "", "%s is one text", what)
+		r.failf(n, "", "%s is one text", what)
 		return "", false
 	}
 	if n.Tag != "!!str" {
@@ -229,11 +229,11 @@ func (r *reader) text(n *yaml.Node, what string) (string, bool) {
 		if n.Tag == "!!null" {
 			hint = "leave the key out"
 		}
-		r.fail(n, hint, "%s is a text, and %s is none", what, shown(n))
+		r.failf(n, hint, "%s is a text, and %s is none", what, shown(n))
 		return "", false
 	}
 	if n.Value == "" {
-		r.fail(n, "leave the key out", "%s is empty", what)
+		r.failf(n, "leave the key out", "%s is empty", what)
 		return "", false
 	}
 	return n.Value, true
@@ -250,7 +250,7 @@ func shown(n *yaml.Node) string {
 func (r *reader) line(n *yaml.Node, what string) string {
 	s, ok := r.text(n, what)
 	if ok && (len(s) > maxText || plain.Line(s, maxText) != s) {
-		r.fail(n, "", "%s is one line of at most %d characters, without control characters", what, maxText)
+		r.failf(n, "", "%s is one line of at most %d characters, without control characters", what, maxText)
 	}
 	return s
 }
@@ -261,7 +261,7 @@ func (r *reader) flag(n *yaml.Node, what string) *bool {
 		b := strings.EqualFold(n.Value, "true")
 		return &b
 	}
-	r.fail(n, "", "%s is true or false", what)
+	r.failf(n, "", "%s is true or false", what)
 	return nil
 }
 
@@ -271,11 +271,11 @@ func (r *reader) texts(n *yaml.Node, what string) (list []string, nodes []*yaml.
 	if n.Kind == yaml.SequenceNode {
 		items = n.Content
 		if len(items) == 0 {
-			r.fail(n, "leave the key out, which matches everything", "an empty list of %s matches nothing", what)
+			r.failf(n, "leave the key out, which matches everything", "an empty list of %s matches nothing", what)
 		}
 	}
 	if len(items) > maxList {
-		r.fail(n, "", "%s has more than %d items", what, maxList)
+		r.failf(n, "", "%s has more than %d items", what, maxList)
 		return nil, nil
 	}
 	for _, item := range items {
@@ -293,7 +293,7 @@ func (r *reader) word(n *yaml.Node, what string, words ...string) string {
 		return ""
 	}
 	if !slices.Contains(words, s) {
-		r.fail(n, "", "%s is %s, not %q", what, either(words), plain.Line(s, 60))
+		r.failf(n, "", "%s is %s, not %q", what, either(words), plain.Line(s, 60))
 		return ""
 	}
 	return s

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,8 +18,6 @@ import (
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/plain"
 )
-
-func init() { gob.Register([]string{}) } // in a session's values
 
 // Routes are the paths of [SignIn.Handler].
 var Routes = []string{"GET /sign-in", "GET /sign-in/callback", "POST /sign-out"}
@@ -143,6 +140,10 @@ func (s *SignIn) finish(_ http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	kept, err := writeGroups(who.groups)
+	if err != nil {
+		return err
+	}
 	// A new name for the session: one that was known before the sign-in signs nobody in
 	// (session fixation), and nothing of whoever was signed in here before stays.
 	if err := s.sessions.Clear(ctx); err != nil {
@@ -155,7 +156,7 @@ func (s *SignIn) finish(_ http.ResponseWriter, r *http.Request) error {
 	s.sessions.Put(ctx, tenantKey, who.tenant)
 	s.sessions.Put(ctx, subjectKey, who.subject)
 	s.sessions.Put(ctx, nameKey, who.name)
-	s.sessions.Put(ctx, groupsKey, who.groups)
+	s.sessions.Put(ctx, groupsKey, kept)
 	return nil
 }
 

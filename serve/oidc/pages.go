@@ -33,5 +33,5 @@ var layout = template.Must(template.New("page").Parse(`<!doctype html>
 func answer(w http.ResponseWriter, status int, p page) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	layout.Execute(w, p) // the reader is gone: nobody to tell
+	_ = layout.Execute(w, p) // the reader is gone: nobody to tell
 }

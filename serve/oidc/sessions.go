@@ -3,6 +3,7 @@ package oidc
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -54,13 +55,33 @@ func (s *SignIn) Identify(r *http.Request) (*serve.Session, error) {
 	if p.Subject == "" || p.Issuer != s.options.Issuer || (p.Tenant != "") != (s.options.TenantClaim != "") {
 		return nil, serve.ErrSignedOut
 	}
+<<<<<<< ours
 	groups, _ := s.sessions.Get(ctx, groupsKey).([]string)
 	groups = append([]string{}, groups...) // none is not unknown
+=======
+	groups, err := readGroups(s.sessions.GetString(ctx, groupsKey))
+	if err != nil {
+		return nil, err
+	}
+>>>>>>> theirs
 	session := &serve.Session{Principal: p, Name: s.sessions.GetString(ctx, nameKey), Groups: groups}
 	if s.options.OperatorGroup != "" && p.Tenant == s.options.OperatorTenant {
 		session.Operator = slices.Contains(groups, s.options.OperatorGroup)
 	}
 	return session, nil
+}
+
+// readGroups reads what writeGroups wrote: a session's values are texts.
+func readGroups(text string) (groups []string, err error) {
+	if err := json.Unmarshal([]byte(text), &groups); err != nil {
+		return nil, fmt.Errorf("oidc: the groups of a session: %w", err)
+	}
+	return groups, nil
+}
+
+func writeGroups(groups []string) (string, error) {
+	b, err := json.Marshal(groups)
+	return string(b), err
 }
 
 // A sessionStore keeps sessions among what the inbox's store remembers. scs hands it

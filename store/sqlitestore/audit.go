@@ -66,7 +66,7 @@ func (s *Store) TrimAudit(ctx context.Context, age time.Duration, limit int) (re
 		return 0, err
 	}
 	err = s.Update(ctx, nobody, func(any inbox.Tx) error {
-		t := any.(*tx)
+		t := any.(*tx) //nolint:forcetypeassert // of this store
 		err := t.exec(`DELETE FROM inbox_audit WHERE id IN (SELECT id FROM inbox_audit ORDER BY id LIMIT ?) AND at <= ?`, limit, end)
 		if err != nil {
 			return err

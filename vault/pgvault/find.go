@@ -44,7 +44,7 @@ func scanRows(rows pgx.Rows) (list []*vault.Row, now time.Time, err error) {
 			&due, &created, &updated, &row.Detail, &row.Content); err != nil {
 			return nil, time.Time{}, err
 		}
-		row.Kind, row.Key = vault.Kind(kind), uint32(key) //nolint:gosec // it was one
+		row.Kind, row.Key = vault.Kind(kind), uint32(key)
 		row.Due, row.Created, row.Updated = utc(due), utc(created), utc(updated)
 		if list = append(list, row); len(list) == 1 {
 			now = utc(at)

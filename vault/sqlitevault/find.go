@@ -67,7 +67,7 @@ func queryRows(ctx context.Context, statements *statements, query string, args [
 			&due, &created, &updated, &row.Detail, &row.Content); err != nil {
 			return err
 		}
-		row.Kind, row.Key = vault.Kind(kind), uint32(key) //nolint:gosec // it was one
+		row.Kind, row.Key = vault.Kind(kind), uint32(key)
 		row.Due, row.Created, row.Updated = toTime(due), toTime(created), toTime(updated)
 		list = append(list, row)
 		return nil

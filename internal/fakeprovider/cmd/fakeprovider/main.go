@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -43,7 +44,7 @@ func run() error {
 	} else if id != "" {
 		s.AddClient(fakeprovider.Client{ID: id, Method: "none"})
 	}
-	ln, err := net.Listen("tcp", *addr)
+	ln, err := new(net.ListenConfig).Listen(context.Background(), "tcp", *addr)
 	if err != nil {
 		return err
 	}
