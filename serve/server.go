@@ -75,6 +75,7 @@ type Server struct {
 	streams   streamCount
 	reading   chan struct{} // a place for each call that is being read
 	names     callNames
+	pinging   chan struct{} // a place for the probe that asks the store
 }
 
 // New returns a server for h and in. It panics if opts names no way to tell who is
@@ -83,7 +84,7 @@ func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
 	if opts == nil || (opts.Local == nil) == (opts.Identify == nil) {
 		panic("serve: exactly one of Options.Local and Options.Identify must be set")
 	}
-	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, signing: opts.SignIn, webhooks: opts.Webhooks, log: opts.Log, version: opts.Version, bodyTime: bodyTime, keepAlive: keepAlive, reading: make(chan struct{}, readers)}
+	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, signing: opts.SignIn, webhooks: opts.Webhooks, log: opts.Log, version: opts.Version, bodyTime: bodyTime, keepAlive: keepAlive, reading: make(chan struct{}, readers), pinging: make(chan struct{}, 1)}
 	s.streams.most = opts.Streams
 	if s.streams.most <= 0 {
 		s.streams.most = defaultStreams
@@ -148,7 +149,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, inbox.ErrNotFound) })
 	mux.Handle("GET /assets/", web.Assets())
 	mux.HandleFunc("GET /{$}", s.page)
-	return s.secured(mux)
+	return s.health(s.secured(mux))
 }
 
 // otherMethod answers a path by a method that it does not have (RFC 9110 15.5.6).
@@ -225,12 +226,27 @@ func readJSON(r *http.Request, v any) error {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return err
 		}
-		return &badRequest{why: "the body is not the JSON that this route takes"}
+		return &badRequest{why: "the body is not the JSON that this route takes" + whereOdd(err)}
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return &badRequest{why: "the body goes on after its JSON value"}
 	}
 	return nil
+}
+
+// whereOdd says where a body is not what it should be. The errors' own texts may hold
+// parts of the body.
+func whereOdd(err error) string {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Sprintf(": it is no JSON at byte %d", syntax.Offset)
+	}
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf(": another kind of value is wanted at byte %d", kind.Offset)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return ": it ends too early"
+	}
+	return ""
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) error {
