@@ -37,7 +37,7 @@ type environment struct {
 
 // commands is the table of subcommands, in the order of the help.
 func commands() []command {
-	return []command{demoCommand, serveCommand, migrateCommand, eraseCommand, addressCommand, apiKeyCommand, linkCommand, lintCommand, policyCommand, vaultCommand, versionCommand}
+	return []command{demoCommand, serveCommand, migrateCommand, eraseCommand, auditCommand, webhookCommand, addressCommand, apiKeyCommand, linkCommand, lintCommand, policyCommand, vaultCommand, versionCommand}
 }
 
 func main() { os.Exit(Main()) }

@@ -52,6 +52,11 @@ func takeData(dir string) (release func(), err error) {
 func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Listener, what hosting) (err error) {
 	servers := what.servers
 	log := newLog(env)
+	told, err := common.tellingFlags.open(ctx, env, servers, log)
+	if err != nil {
+		return err
+	}
+	defer told.close()
 	kept, err := openStorage(ctx, &common.storeFlags, common.data, log)
 	if err != nil {
 		return err
@@ -61,6 +66,8 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 	in := inbox.New(kept.store, kept.ring, &inbox.Options{
 		Owner: kept.owner, Lease: common.lease, Notifier: kept.notifier, Log: log,
 		Retention:          time.Duration(common.retention) * 24 * time.Hour,
+		AuditRetention:     common.auditRetention(),
+		Observe:            told.observe(),
 		QuestionsPerMinute: what.questionsPerMinute,
 	})
 	if err := kept.openVault(ctx, in, servers.Servers, log); err != nil {
@@ -77,6 +84,9 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 		Vault:          kept.vault, ClientMetadataURL: common.clientMetadata(),
 		Log: log,
 	}
+	if told.tracer != nil {
+		hosted.Tracer = told.tracer
+	}
 	if what.policy != nil {
 		hosted.Policy = what.policy
 		policyNews(log, what.policy.Rules(), nil)
@@ -91,10 +101,18 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 	}
 	options := signIn.options(kept)
 	options.Log, options.Version, options.PublicURL = log, version, common.public()
+	base := "http://" + ln.Addr().String()
+	public := common.public()
+	if public == "" {
+		public = base
+	}
+	if err := told.over(in, kept.store, public); err != nil {
+		return errors.Join(err, h.Close())
+	}
+	options.Webhooks = told.sender
 	api := serve.New(h, in, options)
 
 	running := filepath.Join(common.data, runningFile)
-	base := "http://" + ln.Addr().String()
 	if err := os.WriteFile(running, []byte(base+"\n"), 0o600); err != nil {
 		return fmt.Errorf("the data directory: %w", err)
 	}
@@ -106,11 +124,12 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 	if signIn.local != nil {
 		fmt.Fprintf(env.stdout, "Parley is ready. Open this address; it signs in one browser, once, within %s:\n\n  %s\n\n",
 			inMinutes(serve.OneTimeLife), serve.Address(base, signIn.local.OneTime()))
-		fmt.Fprintf(env.stdout, "%sAnother address: parley address --data %s\nStop: Ctrl-C\n", what.ready, common.data)
+		fmt.Fprintf(env.stdout, "%s%sAnother address: parley address --data %s\nStop: Ctrl-C\n", what.ready, told.said(), common.data)
 	} else {
+		fmt.Fprint(env.stdout, told.said())
 		fmt.Fprintf(env.stdout, "Parley is ready at %s, for the people of %s.\nStop: Ctrl-C\n", common.publicURL, common.issuer)
 	}
-	return serveUntil(ctx, ln, api.Handler(), following(what.policy, policyEvery, log, h.Run))
+	return serveUntil(ctx, ln, api.Handler(), told.beside(following(what.policy, policyEvery, log, h.Run)))
 }
 
 func inMinutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }

@@ -17,14 +17,16 @@ const maxRetention = 36525
 
 // hostFlags are the flags of a host; demo and serve share those of register.
 type hostFlags struct {
-	storeFlags // of serve
-	authFlags  // of serve
+	storeFlags   // of serve
+	authFlags    // of serve
+	tellingFlags // of serve
 
 	addr, data string
 	retention  int // days, of serve; 0: the inbox's default
 }
 
 func (h *hostFlags) register(fs *flag.FlagSet) {
+	h.auditDays = defaultAuditDays
 	fs.StringVar(&h.addr, "addr", defaultAddr, "`HOST:PORT`: where the page and its API listen; loopback only with --auth local")
 	fs.StringVar(&h.data, "data", defaultData, "`DIRECTORY` for the store, the keys and the sign-in token")
 }
@@ -54,8 +56,13 @@ With --auth local the printed address signs in the one person of this machine. W
 front, and name its address with --public-url. The provider is told the address
 PUBLIC-URL/sign-in/callback.
 
+GET /healthz says that the process lives, GET /readyz that it can work; both without
+sign-in. Traces go where the variables OTEL_EXPORTER_OTLP_... say. docs/operations.md
+has metrics, webhooks, backups and upgrades.
+
 Examples:
   parley serve --servers mcp.json
+  parley serve --servers mcp.json --metrics-addr :9464 --webhooks webhooks.json
   PARLEY_ADDR=127.0.0.1:9000 parley serve --servers mcp.json --data /var/lib/parley
   parley serve --servers mcp.json --auth oidc --public-url https://parley.example.com \
     --oidc-issuer https://id.example.com --oidc-client-id parley --operator-group parley-operators`,
@@ -64,6 +71,7 @@ Examples:
 		common.register(fs)
 		common.storeFlags.register(fs)
 		common.authFlags.register(fs)
+		common.tellingFlags.register(fs)
 		fs.IntVar(&common.retention, "retention", 30, "`DAYS` after which what an ended call contained is removed")
 		file := fs.String("servers", "", "`FILE` with the object \"mcpServers\"")
 		policyFile := fs.String("policy", "", "`FILE` of the policy (parley help policy), which is followed while the host runs; without one, what models call is asked, but for read-only tools of trusted servers")
@@ -77,13 +85,16 @@ Examples:
 			if err := common.authFlags.check(); err != nil {
 				return err
 			}
+			if err := common.tellingFlags.check(); err != nil {
+				return err
+			}
 			if *file == "" {
 				return usageError("--servers FILE names a JSON file with the object \"mcpServers\"; `parley demo` brings a server of its own",
 					"no servers were named")
 			}
 			servers, err := host.ReadServers(*file)
 			if err != nil {
-				return &failure{code: exitUsage, err: err}
+				return usageError("--servers names a JSON file such as "+`{"mcpServers": {"travel": {"url": "http://127.0.0.1:8421/mcp"}}}`, "the servers: %w", err)
 			}
 			rules, err := openPolicy(*policyFile)
 			if err != nil {
