@@ -202,6 +202,55 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
+// The trail is read page by page, to its end, and reading goes on where the button was.
+func TestTrailIsPaged(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, officeTools, "", nil)
+	const entries = 620 // more than the API sends at once
+	for i := range entries {
+		use := inbox.CredentialUse{Server: fmt.Sprintf("server-%d", i), Credential: "mail", Purpose: "sign_in"}
+		if err := o.inbox.CredentialRead(t.Context(), someone("ann"), use); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := o.enter("ann")
+	page.Goto(o.base + "/?view=trail")
+	shown := byCSS(".trail > li")
+	for n := 50; n < entries; n += 50 {
+		page.Wait(fmt.Sprintf("%d entries", n), func() bool { return page.Count(shown) == n })
+		page.Click(button("Show older entries"))
+	}
+	page.Wait("all entries", func() bool { return page.Count(shown) == entries })
+	if got := page.Focused(); !strings.HasPrefix(got, "listitem") {
+		t.Errorf("the focus is on %s, want the first entry of the last page", got)
+	}
+	page.WaitText("A sign-in of yours was used for server-0.")
+	page.Click(button("Show older entries"))
+	page.WaitText("That is all.")
+}
+
+// Who decides on much looks at it first; what cannot be shown is not hidden either.
+func TestPermissionOfMuch(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, officeTools, "", nil)
+	page := o.enter("ann")
+	page.Goto(o.base + "/?view=inbox")
+	page.WaitText("No questions waiting")
+	much := `{"note":"` + strings.Repeat("much ", 60_000) + `the end"}`
+	o.model("ann", "v_1", "clean", much)
+	page.WaitText("Much would be sent (300 kB). Look at it before you decide.")
+	page.Click(button("Show it"))
+	page.WaitText("the end")
+	if n := page.Count(button("Show it")); n != 0 {
+		t.Errorf("there are %d buttons to show what is shown", n)
+	}
+	o.model("ann", "v_1", "pay", much)
+	bob := o.enter("bob")
+	bob.Click(byCSS("#inbox-link"))
+	bob.WaitText("Much would be sent (300 kB), which cannot be shown here.")
+	sound(t, bob)
+}
+
 // Who is signed in by a cookie sees as whom, can leave, and comes back to where they
 // were when the sign-in has ended. What was typed is still there.
 func TestSignInElsewhere(t *testing.T) {

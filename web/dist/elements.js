@@ -368,6 +368,8 @@ var en = {
   "approval.server": "Server",
   "approval.local": "(this computer)",
   "approval.tool": "Tool",
+  "approval.prompt": "Prompt",
+  "approval.resource": "Resource",
   "approval.why": "Why you are asked",
   "approval.why.rule": "A rule of this Parley asks a person first.",
   "approval.rule": "Rule: {rule}",
@@ -952,7 +954,7 @@ var Store = class {
   }
   /** deciding lists those that wait for this person. */
   deciding() {
-    return this.asking().filter((approval) => approval.can_decide);
+    return this.asking().filter((approval) => approval.can_decide && this.may("answer"));
   }
   /** approvalsOf lists the approvals of a call, oldest first. */
   approvalsOf(call) {
@@ -3461,7 +3463,7 @@ var ParleyApproval = class extends StoreElement {
         "dl",
         { class: "rows facts" },
         fact("approval.server", bdi(server), " ", el("span", { class: "quiet" }, this.#place(approval))),
-        fact("approval.tool", bdi(visible(approval.tool_title || approval.tool)), approval.tool_title && approval.tool_title !== approval.tool ? [" ", el("code", { class: "value", dir: "ltr" }, visible(approval.tool))] : null),
+        fact(approval.method === "prompts/get" ? "approval.prompt" : approval.method === "resources/read" ? "approval.resource" : "approval.tool", bdi(visible(approval.tool_title || approval.tool)), approval.tool_title && approval.tool_title !== approval.tool ? [" ", el("code", { class: "value", dir: "ltr" }, visible(approval.tool))] : null),
         open ? fact("approval.why", approval.reason ? foreign("span", visible(approval.reason)) : t("approval.why.rule"), approval.rule ? el("span", { class: "from" }, rich("approval.rule", { rule: visible(approval.rule) })) : null) : null
       ),
       this.#sent(approval, args),

@@ -304,6 +304,8 @@ var en = {
   "approval.server": "Server",
   "approval.local": "(this computer)",
   "approval.tool": "Tool",
+  "approval.prompt": "Prompt",
+  "approval.resource": "Resource",
   "approval.why": "Why you are asked",
   "approval.why.rule": "A rule of this Parley asks a person first.",
   "approval.rule": "Rule: {rule}",

@@ -150,7 +150,7 @@ export class ParleyApproval extends StoreElement {
 			open ? null : el('p', { class: 'outcome', 'data-part': 'outcome' }, this.#outcome(approval)),
 			el('dl', { class: 'rows facts' },
 				fact('approval.server', bdi(server), ' ', el('span', { class: 'quiet' }, this.#place(approval))),
-				fact('approval.tool', bdi(visible(approval.tool_title || approval.tool)), approval.tool_title && approval.tool_title !== approval.tool ? [' ', el('code', { class: 'value', dir: 'ltr' }, visible(approval.tool))] : null),
+				fact(approval.method === 'prompts/get' ? 'approval.prompt' : approval.method === 'resources/read' ? 'approval.resource' : 'approval.tool', bdi(visible(approval.tool_title || approval.tool)), approval.tool_title && approval.tool_title !== approval.tool ? [' ', el('code', { class: 'value', dir: 'ltr' }, visible(approval.tool))] : null),
 				open ? fact('approval.why', approval.reason ? foreign('span', visible(approval.reason)) : t('approval.why.rule'), approval.rule ? el('span', { class: 'from' }, rich('approval.rule', { rule: visible(approval.rule) })) : null) : null),
 			this.#sent(approval, args),
 			open && approval.description ? el('details', { id: `${this.#headingId}-about` }, el('summary', { id: `${this.#headingId}-about-more` }, rich('approval.about', { server })), foreign('p', visible(approval.description))) : null,

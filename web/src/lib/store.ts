@@ -87,7 +87,7 @@ export class Store {
 
 	/** deciding lists those that wait for this person. */
 	deciding(): Approval[] {
-		return this.asking().filter((approval) => approval.can_decide)
+		return this.asking().filter((approval) => approval.can_decide && this.may('answer'))
 	}
 
 	/** approvalsOf lists the approvals of a call, oldest first. */
