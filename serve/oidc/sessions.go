@@ -55,15 +55,10 @@ func (s *SignIn) Identify(r *http.Request) (*serve.Session, error) {
 	if p.Subject == "" || p.Issuer != s.options.Issuer || (p.Tenant != "") != (s.options.TenantClaim != "") {
 		return nil, serve.ErrSignedOut
 	}
-<<<<<<< ours
-	groups, _ := s.sessions.Get(ctx, groupsKey).([]string)
-	groups = append([]string{}, groups...) // none is not unknown
-=======
 	groups, err := readGroups(s.sessions.GetString(ctx, groupsKey))
 	if err != nil {
 		return nil, err
 	}
->>>>>>> theirs
 	session := &serve.Session{Principal: p, Name: s.sessions.GetString(ctx, nameKey), Groups: groups}
 	if s.options.OperatorGroup != "" && p.Tenant == s.options.OperatorTenant {
 		session.Operator = slices.Contains(groups, s.options.OperatorGroup)
