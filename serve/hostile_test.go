@@ -3,6 +3,7 @@ package serve_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -241,6 +242,64 @@ func TestProductsDoNotSignOut(t *testing.T) {
 	}
 	if got := ask(http.MethodGet, "/", http.Header{"Cookie": {ann.Issuer}}); got != http.StatusForbidden {
 		t.Errorf("the page of a disabled person: %d", got)
+	}
+}
+
+// A request that is refused is told what to do next, and none of it comes back.
+func TestProblemsSayWhatNext(t *testing.T) {
+	t.Parallel()
+	e := embed(t)
+	for _, test := range []struct {
+		key, body, code, want string
+	}{
+		{"", "{}", "api_key", "parley apikey"},
+		{e.acme, `{"subject":"sentinel",`, "bad_request", "too early"},
+		{e.acme, `{"subject":sentinel}`, "bad_request", "at byte 12"},
+		{e.acme, `{"scopes":"sentinel"}`, "bad_request", "another kind of value"},
+		{e.acme, `{"subject":"ann","tenant":"sentinel","conversation":"c","scopes":["read"]}`, "namespace", "tenants"},
+	} {
+		r := e.as(test.key).post("/v1/embed-tokens", test.body)
+		var p struct{ Code, Detail string }
+		if r.decode(&p); p.Code != test.code || !strings.Contains(p.Detail, test.want) || strings.Contains(string(r.body), "sentinel") {
+			t.Errorf("%s: %s", test.body, r.body)
+		}
+	}
+}
+
+// A token of a machine whose clock is ahead would be good again after its revocation is
+// forgotten.
+func TestTokenOfTheFuture(t *testing.T) {
+	t.Parallel()
+	key, row, err := serve.NewAPIKey("acme", "https://acme.example", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, ring := inbox.New(memstore.New(nil), seal.NewRing(), nil), inbox.NewKeys()
+	h, err := host.New(in, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	nobody := func(*http.Request) (*serve.Session, error) { return nil, serve.ErrSignedOut }
+	for ahead, want := range map[time.Duration]int{0: http.StatusOK, 30 * time.Second: http.StatusOK, time.Hour: http.StatusUnauthorized, -time.Hour: http.StatusUnauthorized} {
+		one := serve.New(h, in, &serve.Options{Identify: nobody, APIKeys: []*serve.APIKey{row}, Keys: ring})
+		one.SetEmbedNow(func() time.Time { return time.Now().Add(ahead) })
+		two := serve.New(h, in, &serve.Options{Identify: nobody, APIKeys: []*serve.APIKey{row}, Keys: ring})
+		ask := func(s *serve.Server, method, path, bearer, body string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+			r.Header.Set("Authorization", "Bearer "+bearer)
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, r)
+			return w
+		}
+		var out embedToken
+		minted := ask(one, http.MethodPost, "/v1/embed-tokens", key, `{"subject":"ann","conversation":"c","scopes":["read"]}`)
+		if err := json.Unmarshal(minted.Body.Bytes(), &out); err != nil {
+			t.Fatal(err)
+		}
+		if got := ask(two, http.MethodGet, "/v1/questions", out.Token, "").Code; got != want {
+			t.Errorf("minted %v ahead: %d, want %d", ahead, got, want)
+		}
 	}
 }
 

@@ -144,6 +144,10 @@ func detail(p *client.Problem, err error) {
 		p.Params = map[string]any{"state": state.State}
 	case errors.Is(err, host.ErrSignInOver):
 		p.Detail = "It was finished already, took longer than ten minutes, or was begun by somebody else. Nothing was changed."
+	case errors.Is(err, errNamespace):
+		p.Detail = "Leave the issuer out for the key's own, and name one of the tenants that the key was made for; a key without tenants names people without one."
+	case errors.Is(err, errAPIKey):
+		p.Detail = "Send it as “Authorization: Bearer parley_api_…”. “parley apikey” makes one, and the host reads them when it starts."
 	case errors.Is(err, ErrTokenUsed):
 		p.Detail = "This address was used already, or Parley was started anew since. It also ends by itself after a while. Run “parley address” for a fresh one."
 	case errors.Is(err, inbox.ErrStoreFull):

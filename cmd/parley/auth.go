@@ -84,6 +84,10 @@ func (a *authFlags) hosts() ([]string, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || a.public() != u.Scheme+"://"+u.Host {
 		return nil, usageError("write it as https://parley.example.com", "--public-url is no address")
 	}
+	if a.public() != strings.ToLower(a.public()) || u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80" {
+		// Browsers send it in this form, and providers compare it byte by byte.
+		return nil, usageError("write it as browsers do, such as https://parley.example.com", "--public-url has capital letters or the usual port")
+	}
 	return []string{u.Hostname()}, nil
 }
 
@@ -164,10 +168,10 @@ func (a *authFlags) open(ctx context.Context, env *environment, data string, kep
 		Store: kept.store, Keys: kept.ring, Log: log,
 	})
 	if netErr := (*net.OpError)(nil); errors.As(err, &netErr) {
-		return nil, connectError("", "%w", err)
+		return nil, connectError("--oidc-issuer is the provider as its own metadata names it; is it up?", "%w", err)
 	}
 	if err != nil {
-		return nil, usageError("", "%w", err)
+		return nil, usageError("docs/operations.md has an example", "%w", err)
 	}
 	return s, nil
 }
