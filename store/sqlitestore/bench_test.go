@@ -228,7 +228,7 @@ func filled(b *testing.B, open int) *sqlitestore.Store {
 	store, err := sqlitestore.Open(path, nil) // makes the tables
 	must(b, err)
 	must(b, store.Close())
-	db, err := sql.Open("sqlite", path+"?_pragma=synchronous(off)")
+	db, err := sql.Open("sqlite", path+"?_pragma=synchronous(off)&_pragma=cache_size(-1500000)")
 	must(b, err)
 	run := func(query string, args ...any) {
 		_, err := db.ExecContext(b.Context(), query, args...)

@@ -4,7 +4,8 @@
 // One connection writes and a few read; the file is in WAL mode, so readers
 // and the writer do not wait for each other. Transactions that wait for the
 // writer at the same time share one commit, and so one fsync, each with a
-// savepoint of its own. Several handles, also of several processes, may be open
+// savepoint of its own. What is committed moves from the log into the file beside
+// the writer, not in its commits. Several handles, also of several processes, may be open
 // on one file; it must not be on a network file system.
 //
 // The tables are named inbox_*, so other parts of a program can keep theirs in
@@ -43,9 +44,14 @@ type Store struct {
 	reading chan *session // those that nobody reads with
 	writing chan *session // the one that writes, while nobody does
 
-	queue  chan *update  // to the goroutine that writes for those who found it taken
-	done   chan struct{} // closed by Close
-	ended  chan struct{} // closed when that goroutine has ended
+	queue chan *update  // to the goroutine that writes for those who found it taken
+	done  chan struct{} // closed by Close
+	ended chan struct{} // closed when that goroutine has ended
+
+	checkpoints checkpointer
+	grown       chan struct{} // has room for one: something was committed
+	moved       chan struct{} // closed when the checkpointer's goroutine has ended
+
 	once   sync.Once
 	closed error
 }
@@ -54,21 +60,21 @@ type Store struct {
 // there. The directory has to be there. A file that is no database, is damaged
 // or was written by a newer version gives an error that names it.
 func Open(path string, options *Options) (*Store, error) {
-	s, err := open(path, options)
+	s, err := open(path, options, standardSizes)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: %s: %w", path, explain(path, err))
 	}
 	return s, nil
 }
 
-func open(path string, options *Options) (_ *Store, err error) {
+func open(path string, options *Options, sizes logSizes) (_ *Store, err error) {
 	if err := sqlitefile.Prepare(path); err != nil {
 		return nil, err
 	}
 	s := &Store{
 		path: path, now: time.Now,
 		writing: make(chan *session, 1), queue: make(chan *update), done: make(chan struct{}), ended: make(chan struct{}),
-		reading: make(chan *session, 4),
+		reading: make(chan *session, 4), grown: make(chan struct{}, 1), moved: make(chan struct{}),
 	}
 	if options != nil && options.Now != nil {
 		s.now = options.Now
@@ -78,10 +84,16 @@ func open(path string, options *Options) (_ *Store, err error) {
 			_ = s.closeFiles() // err says why
 		}
 	}()
-	if s.writer, err = sql.Open("sqlite", sqlitefile.Source(path, "synchronous(full)")); err != nil {
+	if s.writer, err = sql.Open("sqlite", sqlitefile.Source(path, "synchronous(full)", "wal_autocheckpoint(0)",
+		fmt.Sprintf("journal_size_limit(%d)", sizes.kept*4096))); err != nil {
 		return nil, err
 	}
 	s.writer.SetMaxOpenConns(1)
+	s.checkpoints.sizes = sizes
+	if s.checkpoints.db, err = sql.Open("sqlite", sqlitefile.Source(path, "synchronous(full)")); err != nil {
+		return nil, err
+	}
+	s.checkpoints.db.SetMaxOpenConns(1)
 	if s.readers, err = sql.Open("sqlite", sqlitefile.Source(path, "query_only(1)")); err != nil {
 		return nil, err
 	}
@@ -106,6 +118,8 @@ func open(path string, options *Options) (_ *Store, err error) {
 	}
 	s.writing <- &session{conn: conn, statements: newStatements(conn)}
 	go s.write()
+	go s.checkpoint()
+	s.committed() // a process that was killed may have left a long log
 	return s, nil
 }
 
@@ -130,7 +144,8 @@ func (s *Store) Close() error {
 	s.once.Do(func() {
 		close(s.done)
 		<-s.ended
-		errs := []error{(<-s.writing).close()} // for good
+		<-s.moved
+		errs := []error{s.checkpoints.session.close(), (<-s.writing).close()} // for good
 		for range cap(s.reading) {
 			errs = append(errs, (<-s.reading).close())
 		}
@@ -141,7 +156,7 @@ func (s *Store) Close() error {
 
 func (s *Store) closeFiles() error {
 	var errs []error
-	for _, db := range []*sql.DB{s.readers, s.writer} {
+	for _, db := range []*sql.DB{s.readers, s.checkpoints.db, s.writer} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}

@@ -93,7 +93,10 @@ func (s *Store) alone(ctx context.Context, w *session, principal string, f func(
 	if err = t.run(principal, f); err != nil {
 		return err
 	}
-	return w.commit()
+	if err = w.commit(); err == nil {
+		s.committed()
+	}
+	return err
 }
 
 // run runs f and writes what is left to write.
@@ -160,7 +163,10 @@ func (s *Store) commit(w *session, group []*update) (err error) {
 			return err
 		}
 	}
-	return w.commit()
+	if err = w.commit(); err == nil {
+		s.committed()
+	}
+	return err
 }
 
 // run runs one update in a savepoint and keeps its error; it returns an error
