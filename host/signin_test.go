@@ -605,11 +605,30 @@ func TestTokenStaysAtItsOrigin(t *testing.T) {
 	}
 }
 
+// lockedBuffer is a log that several goroutines write to.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
 // No secret of a sign-in is in a log, an error, a call, a status, a row of the audit.
 func TestSignInSaysNoSecret(t *testing.T) {
 	t.Parallel()
 	g := guard(t, "", map[string]hosttest.Tool{"tool": func(x *hosttest.Exchange) { x.Text("ok") }}, nil)
-	var log, said bytes.Buffer
+	var log lockedBuffer
+	var said bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r := g.machine(t, nil, host.Options{Log: logger})
 	say := func(v any, err error) { fmt.Fprintf(&said, "%+v %#v %v\n", v, v, err) }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/parley-mcp/parley/host"
@@ -29,7 +30,25 @@ type signInSite struct {
 	client   *client.Client
 	embed    string // a token for the page of a product
 	said     bytes.Buffer
-	log      bytes.Buffer
+	log      lockedBuffer
+}
+
+// lockedBuffer is a log that several goroutines write to.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }
 
 func newSignInSite(t *testing.T, publicURL string) *signInSite {

@@ -136,6 +136,7 @@ var en = {
   "said.notify": "{server} asks you something",
   "said.notify.approval": "Parley needs your permission",
   "who.local": "this computer",
+  "sign-in.as": "Signed in as {account}",
   "sign-in.button": "Sign in to {server}",
   "sign-in.where": "To sign in to {server} you go to {site}, in a new tab. Check that this is where you have your account.",
   "sign-in.scopes": "It is asked to allow: {scopes}",
@@ -2782,6 +2783,7 @@ var Picker = class {
   node = el("section", { class: "picker", "aria-label": t("picker.title") });
   #options;
   #tools = /* @__PURE__ */ new Map();
+  #signIns = /* @__PURE__ */ new Map();
   #server = "";
   #tool = null;
   #form = null;
@@ -2803,6 +2805,10 @@ var Picker = class {
   update(first = this.#first) {
     this.#first = first;
     const { servers } = this.#options.store;
+    for (const { id, sign_in } of servers) {
+      if (this.#signIns.get(id) === "needed" && sign_in === "done") this.#tools.delete(id);
+      this.#signIns.set(id, sign_in);
+    }
     if (!servers.some((server) => server.id === this.#server)) {
       this.#server = servers[0]?.id ?? "";
       this.#tool = null;

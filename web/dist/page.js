@@ -136,6 +136,7 @@ var en = {
   "said.notify": "{server} asks you something",
   "said.notify.approval": "Parley needs your permission",
   "who.local": "this computer",
+  "sign-in.as": "Signed in as {account}",
   "sign-in.button": "Sign in to {server}",
   "sign-in.where": "To sign in to {server} you go to {site}, in a new tab. Check that this is where you have your account.",
   "sign-in.scopes": "It is asked to allow: {scopes}",
@@ -2782,6 +2783,7 @@ var Picker = class {
   node = el("section", { class: "picker", "aria-label": t("picker.title") });
   #options;
   #tools = /* @__PURE__ */ new Map();
+  #signIns = /* @__PURE__ */ new Map();
   #server = "";
   #tool = null;
   #form = null;
@@ -2803,6 +2805,10 @@ var Picker = class {
   update(first = this.#first) {
     this.#first = first;
     const { servers } = this.#options.store;
+    for (const { id: id2, sign_in } of servers) {
+      if (this.#signIns.get(id2) === "needed" && sign_in === "done") this.#tools.delete(id2);
+      this.#signIns.set(id2, sign_in);
+    }
     if (!servers.some((server) => server.id === this.#server)) {
       this.#server = servers[0]?.id ?? "";
       this.#tool = null;
@@ -4476,6 +4482,7 @@ var ParleyApp = class extends HTMLElement {
   // not known yet
   #notifyDenied = false;
   #failed = false;
+  #signIns = /* @__PURE__ */ new Map();
   #shapes = /* @__PURE__ */ new Map();
   connectedCallback() {
     fill(
@@ -4522,6 +4529,9 @@ var ParleyApp = class extends HTMLElement {
       this.#render();
     });
     notify(this.#store, (what, id2) => this.#go(`?${what === "question" ? "q" : "a"}=${encodeURIComponent(id2)}`));
+    window.addEventListener("focus", () => {
+      if (this.#store.servers.some((server) => server.sign_in === "needed" && server.can_sign_in)) void this.#store.loadServers().catch(() => void 0);
+    });
     window.addEventListener("popstate", () => this.#route());
     window.addEventListener("hashchange", () => void this.#signIn());
     onToken(() => this.#begin());
@@ -4785,11 +4795,23 @@ var ParleyApp = class extends HTMLElement {
       el("span", { class: "quiet" }, one.open_questions > 0 ? el("strong", null, t("inbox.waiting", { n: one.open_questions })) : when(one.updated_at))
     );
   }
+  // The card stays the same one while it is of use: it may hold an address.
+  #serverSignIn(server) {
+    if (server.sign_in !== "needed" || !server.can_sign_in) {
+      this.#signIns.delete(server.id);
+      return null;
+    }
+    const card = this.#signIns.get(server.id) ?? new SignInCard(this.#store, server.id);
+    this.#signIns.set(server.id, card);
+    return card.node;
+  }
   #server(server) {
     return [
       el("p", { class: "name" }, el("strong", null, bdi(server.id)), " ", el("span", { class: `status ${server.status}` }, t(`server.${server.status}`))),
       el("p", { class: "quiet address" }, server.local ? t("who.local") : bdi(server.domain || server.address)),
       server.status === "failed" && server.error ? el("p", { class: "bad-text" }, bdi(server.error)) : null,
+      server.sign_in === "done" && server.account ? el("p", { class: "quiet" }, rich("sign-in.as", { account: server.account })) : null,
+      this.#serverSignIn(server),
       el("details", { id: `details-${encodeURIComponent(server.id)}` }, el("summary", { id: `more-${encodeURIComponent(server.id)}` }, t("server.more")), el(
         "dl",
         { class: "rows" },

@@ -72,6 +72,7 @@ var en = {
   "said.notify": "{server} asks you something",
   "said.notify.approval": "Parley needs your permission",
   "who.local": "this computer",
+  "sign-in.as": "Signed in as {account}",
   "sign-in.button": "Sign in to {server}",
   "sign-in.where": "To sign in to {server} you go to {site}, in a new tab. Check that this is where you have your account.",
   "sign-in.scopes": "It is asked to allow: {scopes}",

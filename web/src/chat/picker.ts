@@ -22,6 +22,7 @@ export class Picker {
 	readonly node = el('section', { class: 'picker', 'aria-label': t('picker.title') })
 	readonly #options: PickerOptions
 	readonly #tools = new Map<string, Tools>()
+	readonly #signIns = new Map<string, string>()
 	#server = ''
 	#tool: Tool | null = null
 	#form: Form | null = null
@@ -46,6 +47,11 @@ export class Picker {
 	update(first = this.#first): void {
 		this.#first = first
 		const { servers } = this.#options.store
+		for (const { id, sign_in } of servers) {
+			// Somebody has signed in to it, perhaps in another tab.
+			if (this.#signIns.get(id) === 'needed' && sign_in === 'done') this.#tools.delete(id)
+			this.#signIns.set(id, sign_in)
+		}
 		if (!servers.some((server) => server.id === this.#server)) {
 			this.#server = servers[0]?.id ?? ''
 			this.#tool = null

@@ -8,6 +8,7 @@ import type { Conversation, Server } from '../lib/wire'
 import { ParleyChat } from '../chat/chat'
 import { ParleyInbox, waitingWords } from '../chat/inbox'
 import { ParleyApproval } from '../card/approval'
+import { SignInCard } from '../card/signin'
 import { ParleyQuestion } from '../card/question'
 import { canNotify, notifies, notify, setNotifies } from './notify'
 import { Permissions } from './permissions'
@@ -42,6 +43,7 @@ export class ParleyApp extends HTMLElement {
 	#cookie: boolean | null = null // not known yet
 	#notifyDenied = false
 	#failed = false
+	readonly #signIns = new Map<string, SignInCard>()
 	readonly #shapes = new Map<HTMLElement, string>()
 
 	connectedCallback(): void {
@@ -73,6 +75,10 @@ export class ParleyApp extends HTMLElement {
 			this.#render()
 		})
 		notify(this.#store, (what, id) => this.#go(`?${what === 'question' ? 'q' : 'a'}=${encodeURIComponent(id)}`))
+		// A sign-in to a server ends in another tab.
+		window.addEventListener('focus', () => {
+			if (this.#store.servers.some((server) => server.sign_in === 'needed' && server.can_sign_in)) void this.#store.loadServers().catch(() => undefined)
+		})
 		window.addEventListener('popstate', () => this.#route())
 		window.addEventListener('hashchange', () => void this.#signIn())
 		onToken(() => this.#begin())
@@ -342,11 +348,24 @@ export class ParleyApp extends HTMLElement {
 			el('span', { class: 'quiet' }, one.open_questions > 0 ? el('strong', null, t('inbox.waiting', { n: one.open_questions })) : when(one.updated_at)))
 	}
 
+	// The card stays the same one while it is of use: it may hold an address.
+	#serverSignIn(server: Server): Child {
+		if (server.sign_in !== 'needed' || !server.can_sign_in) {
+			this.#signIns.delete(server.id)
+			return null
+		}
+		const card = this.#signIns.get(server.id) ?? new SignInCard(this.#store, server.id)
+		this.#signIns.set(server.id, card)
+		return card.node
+	}
+
 	#server(server: Server): Child {
 		return [
 			el('p', { class: 'name' }, el('strong', null, bdi(server.id)), ' ', el('span', { class: `status ${server.status}` }, t(`server.${server.status}`))),
 			el('p', { class: 'quiet address' }, server.local ? t('who.local') : bdi(server.domain || server.address)),
 			server.status === 'failed' && server.error ? el('p', { class: 'bad-text' }, bdi(server.error)) : null,
+			server.sign_in === 'done' && server.account ? el('p', { class: 'quiet' }, rich('sign-in.as', { account: server.account })) : null,
+			this.#serverSignIn(server),
 			el('details', { id: `details-${encodeURIComponent(server.id)}` }, el('summary', { id: `more-${encodeURIComponent(server.id)}` }, t('server.more')), el('dl', { class: 'rows' },
 				row('server.address', server.address), row('server.revision', [server.revision, server.era].filter(Boolean).join(', ')),
 				(server.notes ?? []).map((note) => row('server.note', note)))),
