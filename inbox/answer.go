@@ -75,7 +75,7 @@ func (in *Inbox) Answer(ctx context.Context, p Principal, id QuestionID, a Answe
 	if err = errors.Join(err, refused); err != nil {
 		return nil, single(err)
 	}
-	return &q.Question, nil
+	return q.copy(), nil
 }
 
 // single takes the wrapping of errors.Join off one error.
@@ -221,7 +221,7 @@ func (in *Inbox) TakeBack(ctx context.Context, p Principal, id QuestionID) (*Que
 	if err != nil {
 		return nil, err
 	}
-	return &q.Question, nil
+	return q.copy(), nil
 }
 
 // CanTakeBack reports whether the answer to a question of this call could be
@@ -287,7 +287,7 @@ func (in *Inbox) Open(ctx context.Context, p Principal, id QuestionID, urlSHA256
 	if err = errors.Join(err, refused); err != nil {
 		return nil, single(err)
 	}
-	return &q.Question, nil
+	return q.copy(), nil
 }
 
 // DeclineRest declines the questions of a call that are still open and returns them.
@@ -322,7 +322,7 @@ func (in *Inbox) DeclineRest(ctx context.Context, p Principal, id CallID, via st
 			if err := w.answer(q, Answer{Action: Decline, Via: via}); err != nil {
 				return err
 			}
-			list = append(list, &q.Question)
+			list = append(list, q.copy())
 		}
 		return w.settle(c)
 	})

@@ -114,7 +114,7 @@ func (in *Inbox) claim(ctx context.Context, key string, id CallID) (*Claim, *Cal
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Claim{Call: c.ID, Principal: c.Principal, owner: in.owner, fence: c.Fence}, &c.Call, nil
+	return &Claim{Call: c.ID, Principal: c.Principal, owner: in.owner, fence: c.Fence}, c.copy(), nil
 }
 
 // with runs f in a write transaction on the claimed call and extends the lease
@@ -143,7 +143,7 @@ func (in *Inbox) with(ctx context.Context, claim *Claim, op string, states []Cal
 	if err != nil {
 		return nil, err
 	}
-	return &c.Call, nil
+	return c.copy(), nil
 }
 
 // claimed returns the call if the claim still holds. A lease whose time has
@@ -422,7 +422,7 @@ func (in *Inbox) Resend(ctx context.Context, claim *Claim, notBefore time.Time) 
 	if err != nil {
 		return nil, err
 	}
-	return &c.Call, nil
+	return c.copy(), nil
 }
 
 // Reply is what came late: an outcome (Done or Failed), or questions.
@@ -459,5 +459,5 @@ func (in *Inbox) LateReply(ctx context.Context, claim *Claim, r Reply) (*Call, e
 	if err != nil {
 		return nil, err
 	}
-	return &c.Call, nil
+	return c.copy(), nil
 }

@@ -73,33 +73,35 @@ func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Questi
 	if err != nil {
 		return nil, err
 	}
-	return &q.Question, nil
+	return q.copy(), nil
 }
 
 // AwaitAnswer waits until the held question is closed, in whatever way, or its
 // time has passed: [Inbox.Deliver] says what to send. It does not extend the
 // lease: that goes on beside it.
 func (in *Inbox) AwaitAnswer(ctx context.Context, claim *Claim, id QuestionID) (*Question, error) {
-	var q *questionRecord
+	var closed *Question // nil while it waits: what was read is not kept for days
 	key := claim.Principal.Key()
-	err := in.await(ctx, key, claim.Call, func() (closed bool, err error) {
-		err = in.view(withAhead(ctx, Ahead{Question: id, Of: claim.Call, Call: true}), key, func(w *work) error {
+	err := in.await(ctx, key, claim.Call, func() (bool, error) {
+		err := in.view(withAhead(ctx, Ahead{Question: id, Of: claim.Call, Call: true}), key, func(w *work) error {
 			if _, err := w.claimed(claim); err != nil {
 				return err
 			}
-			var err error
-			if q, err = w.heldQuestion(claim, id); err != nil {
+			q, err := w.heldQuestion(claim, id)
+			if err != nil {
 				return err
 			}
-			closed = q.State.Closed() || w.passed(q.ExpiresAt)
+			if q.State.Closed() || w.passed(q.ExpiresAt) {
+				closed = q.copy()
+			}
 			return nil
 		})
-		return closed, err
+		return closed != nil, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &q.Question, nil
+	return closed, nil
 }
 
 // AwaitStop waits until the person wants the call stopped: it returns nil if

@@ -54,7 +54,7 @@ func (in *Inbox) Compose(ctx context.Context, p Principal, n NewCall) (*Call, er
 	if err != nil {
 		return nil, err
 	}
-	return &made.Call, nil
+	return made.copy(), nil
 }
 
 // checkText bounds texts that no rule reads, and refuses what not every
@@ -215,7 +215,7 @@ func (in *Inbox) Call(ctx context.Context, p Principal, id CallID) (*Call, error
 	if err != nil {
 		return nil, err
 	}
-	return &c.Call, nil
+	return c.copy(), nil
 }
 
 // Question returns one of the person's questions.
@@ -228,7 +228,7 @@ func (in *Inbox) Question(ctx context.Context, p Principal, id QuestionID) (*Que
 	if err != nil {
 		return nil, err
 	}
-	return &q.Question, nil
+	return q.copy(), nil
 }
 
 // CallFilter selects calls; zero fields do not select.
@@ -269,7 +269,7 @@ func (in *Inbox) Calls(ctx context.Context, p Principal, f CallFilter) ([]*Call,
 			if err != nil {
 				return err
 			}
-			list = append(list, &c.Call)
+			list = append(list, c.copy())
 		}
 		return nil
 	})
@@ -306,7 +306,7 @@ func (in *Inbox) Questions(ctx context.Context, p Principal, f QuestionFilter) (
 			if err != nil {
 				return err
 			}
-			list = append(list, &q.Question)
+			list = append(list, q.copy())
 		}
 		return nil
 	})
@@ -338,7 +338,7 @@ func (in *Inbox) Conversation(ctx context.Context, p Principal, conversation str
 			if err != nil {
 				return err
 			}
-			calls = append(calls, &c.Call)
+			calls = append(calls, c.copy())
 		}
 		questionRows, err := w.tx.Questions(QuestionQuery{Conversation: conversation, Limit: maxPage})
 		if err != nil {
@@ -349,7 +349,7 @@ func (in *Inbox) Conversation(ctx context.Context, p Principal, conversation str
 			if err != nil {
 				return err
 			}
-			questions = append(questions, &q.Question)
+			questions = append(questions, q.copy())
 		}
 		_, event, err = w.tx.EventBounds()
 		return err

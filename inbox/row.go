@@ -138,6 +138,18 @@ type questionRecord struct {
 	dirty         dirt
 }
 
+// copy is for callers, who may keep it for days: it does not keep the row.
+func (c *callRecord) copy() *Call {
+	made := c.Call
+	return &made
+}
+
+// copy is for callers, as a call's is.
+func (q *questionRecord) copy() *Question {
+	made := q.Question
+	return &made
+}
+
 type dirt int
 
 const (

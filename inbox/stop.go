@@ -28,7 +28,7 @@ func (in *Inbox) Stop(ctx context.Context, p Principal, id CallID) (*Call, error
 	if err != nil {
 		return nil, err
 	}
-	return &c.Call, nil
+	return c.copy(), nil
 }
 
 // stop stops a call that has not ended.
@@ -146,7 +146,7 @@ func (in *Inbox) Resolve(ctx context.Context, p Principal, id CallID, how Resolu
 	if err != nil {
 		return nil, err
 	}
-	return &c.Call, nil
+	return c.copy(), nil
 }
 
 // sendAgain makes an uncertain call ready. From here on nobody may say that
@@ -198,7 +198,7 @@ func (in *Inbox) RunAgain(ctx context.Context, p Principal, id CallID) (*Call, e
 	if err != nil {
 		return nil, err
 	}
-	return &c.Call, nil
+	return c.copy(), nil
 }
 
 // runAgain leaves out endpoint, era and fingerprint: the new call is bound to
