@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func open(t testing.TB, address string) *pgvault.Store {
 	t.Helper()
-	s, err := pgvault.Open(t.Context(), address, &pgvault.Options{Connections: 4})
+	s, err := pgvault.Open(t.Context(), address, &pgvault.Options{Connections: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,10 +37,19 @@ func TestStore(t *testing.T) { suite(t, "") }
 // Roles may have another isolation level by default.
 func TestStoreSerializable(t *testing.T) { suite(t, "&default_transaction_isolation=serializable") }
 
+// places bounds how many tests of the suite have a database at the same time, on
+// however many processors: each opens up to six handles, and a server has a
+// hundred connections, which other packages' tests want too.
+var places = make(chan struct{}, 4)
+
 func suite(t *testing.T, parameter string) {
 	t.Parallel()
 	vaulttest.TestStore(t, vaulttest.Store{
-		New:  func(t *testing.T) string { return servicetest.Postgres(t) + parameter },
+		New: func(t *testing.T) string {
+			places <- struct{}{}
+			t.Cleanup(func() { <-places }) // after the handles are closed
+			return servicetest.Postgres(t) + parameter
+		},
 		Open: func(t *testing.T, address string) vault.Store { return open(t, address) },
 	})
 }

@@ -98,14 +98,15 @@ func testCrash(t *testing.T, store Store) {
 	for name, policy := range policies {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			steps := countSteps(t, store)
+			steps := 0
+			t.Run("steps", func(t *testing.T) { steps = countSteps(t, store) }) // which closes what it opened
 			if steps < 6 {
 				t.Errorf("a renewal has %d steps: the test does not see them all", steps)
 			}
 			lost := 0
 			for at := range steps {
 				for _, after := range []bool{false, true} {
-					t.Run(fmt.Sprintf("step %d, after it: %v", at+1, after), func(t *testing.T) { // which closes what it opened
+					t.Run(fmt.Sprintf("step %d, after it: %v", at+1, after), func(t *testing.T) {
 						if !survives(t, store, policy, &world{at: at + 1, after: after}) {
 							lost++
 						}
