@@ -42,7 +42,9 @@ func Postgres(t testing.TB) string {
 	if err != nil {
 		t.Fatalf("%s is no URL", PostgresVariable)
 	}
-	connect(t, base)
+	if err := connect(t, base).Close(context.Background()); err != nil { // it answers; others need the connection
+		t.Fatalf("PostgreSQL: %v", err)
+	}
 	schema := Name()
 	t.Cleanup(func() {
 		conn := connect(t, base)
