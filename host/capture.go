@@ -41,21 +41,31 @@ func (c *capture) result() json.RawMessage {
 	if c.raw != nil {
 		return c.raw
 	}
-	// A response is one message, or an event stream as the wiretap writes it:
-	// one "data: " line per message.
+	// A response is one message, over as many lines as the server likes, or an
+	// event stream as the wiretap writes it: one "data: " line per message.
+	if body := bytes.TrimSpace(c.buf.Bytes()); bytes.HasPrefix(body, []byte("{")) {
+		return resultOf(body)
+	}
 	for line := range bytes.Lines(c.buf.Bytes()) {
 		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
-			line = data
-		}
-		var msg struct {
-			Method *string         `json:"method"`
-			Result json.RawMessage `json:"result"`
-		}
-		if json.Unmarshal(line, &msg) == nil && msg.Method == nil && msg.Result != nil {
-			return msg.Result
+			if result := resultOf(data); result != nil {
+				return result
+			}
 		}
 	}
 	return nil
+}
+
+// resultOf is the result member of a reply; nil if it is another message.
+func resultOf(msg []byte) json.RawMessage {
+	var m struct {
+		Method *string         `json:"method"`
+		Result json.RawMessage `json:"result"`
+	}
+	if json.Unmarshal(msg, &m) != nil || m.Method != nil {
+		return nil
+	}
+	return m.Result
 }
 
 // captureBody copies what is read from a response's body.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-mcp/parley/inbox"
 )
 
 // Bounds of a server's list of tools.
@@ -119,6 +121,20 @@ func uncached(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
+// usable names the tools of a page that may be called; nil: all of them.
+// Over HTTP a tool with an x-mcp-header that is not valid is left out, and no
+// other (MCP 2026-07-28, x-mcp-header). The SDK does so.
+func (c *connection) usable(listed []*mcp.Tool) map[string]bool {
+	if c.era != inbox.Modern || c.web == nil {
+		return nil
+	}
+	names := make(map[string]bool, len(listed))
+	for _, t := range listed {
+		names[t.Name] = true
+	}
+	return names
+}
+
 // listTools fetches all pages. The SDK keeps what it lists, and puts
 // parameters into headers by it (MCP 2026-07-28, x-mcp-header), so the list goes
 // through the SDK, and the bytes are taken from the wire beside it.
@@ -146,7 +162,12 @@ func (c *connection) listTools(ctx context.Context) ([]*Tool, error) {
 		if err != nil {
 			return nil, err
 		}
+		usable := c.usable(result.Tools)
 		for _, t := range tools {
+			if usable != nil && !usable[t.Name] {
+				c.host.log.Warn("host: a tool with headers that cannot be sent is left out", "server", c.server.ID, "tool", tidy(t.Name))
+				continue
+			}
 			if !seen[t.Name] { // the first of two tools with one name, as the SDK has it
 				seen[t.Name] = true
 				all = append(all, t)

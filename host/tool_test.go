@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 
@@ -125,5 +126,46 @@ func TestTrustedServerIsSentAgain(t *testing.T) {
 	r.step(r.start("stranger", "tool", "").ID, host.Uncertain)
 	if got := r.end(r.start("trusted", "tool", "").ID); got.State != inbox.Done || len(wire.Calls()) != 2 {
 		t.Errorf("ended %s after %d sends", got.State, len(wire.Calls()))
+	}
+}
+
+// A tool whose header parameters cannot be sent is left out, and its neighbours
+// stay. Programs have no headers, and older revisions no such parameters.
+func TestToolWithBadHeaders(t *testing.T) {
+	t.Parallel()
+	const list = `[{"name":"good","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"Region"}}}},` +
+		`{"name":"bad","inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"Region"}}}},` +
+		`{"name":"worse","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"a b"}}}}]`
+	tools := map[string]hosttest.Tool{"good": func(x *hosttest.Exchange) { x.Text(x.Header.Get("Mcp-Param-Region")) }}
+	for revision, want := range map[string]int{"2026-07-28": 1, "2025-11-25": 3} {
+		s, _ := web(t, "shop", &hosttest.Script{Revision: revision, Tools: tools, Listed: func(int) string { return list }})
+		r := newRig(t, nil, nil, s)
+		got, err := r.Tools(t.Context(), ada, "shop")
+		if err != nil || len(got) != want || got[0].Name != "good" {
+			t.Errorf("%s: %d tools, %v; want %d", revision, len(got), err, want)
+		}
+		if _, err := r.Start(t.Context(), ada, host.NewCall{Server: "shop", Name: "bad"}); errors.Is(err, host.ErrNoTool) != (want == 1) {
+			t.Errorf("%s: Start of the bad one: %v", revision, err)
+		}
+		if want == 1 {
+			if header := text(t, r.end(r.start("shop", "good", `{"a":"north"}`).ID)); header != "north" {
+				t.Errorf("the header says %q", header)
+			}
+		}
+	}
+}
+
+// A list that a server writes over many lines keeps the order of its fields.
+func TestToolsOverManyLines(t *testing.T) {
+	t.Parallel()
+	const schema = "{\n  \"type\": \"object\",\n  \"properties\": {\"b\": {}, \"a\": {}}\n}"
+	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
+		s, _ := web(t, "shop", &hosttest.Script{Revision: revision, JSON: true, Listed: func(int) string {
+			return "[\n{\"name\":\"tool\",\"inputSchema\":" + schema + "}\n]"
+		}})
+		r := newRig(t, nil, nil, s)
+		if got, err := r.Tools(t.Context(), ada, "shop"); err != nil || len(got) != 1 || string(got[0].InputSchema) != schema {
+			t.Errorf("%s: %+v, %v", revision, got, err)
+		}
 	}
 }
