@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -173,7 +174,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	_, err := s.identifyAs(r)
 	disabled := errors.Is(err, inbox.ErrDisabled)
 	if err != nil && !disabled && s.signing != nil {
-		http.Redirect(w, r, "/sign-in", http.StatusSeeOther)
+		http.Redirect(w, r, "/sign-in?return="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -10,7 +10,7 @@
 //	{"type":"asked","timestamp":"2026-12-01T09:00:00Z","data":{
 //	  "principal":{"issuer":"https://id.example.com","tenant":"","subject":"u-17"},
 //	  "conversation":"c-4", "call":"c_…","question":"q_…","server":"travel","mode":"form",
-//	  "url":"https://parley.example.com/#question=q_…"}}
+//	  "url":"https://parley.example.com/?q=q_…"}}
 //
 // # Delivery
 //

@@ -71,5 +71,5 @@ func (s *Sender) body(t Type, e *inbox.AuditEntry) ([]byte, error) {
 // QuestionURL is the page of a question on the host at base. Whoever opens it signs in
 // first, and sees the question only if it is theirs.
 func QuestionURL(base string, id inbox.QuestionID) string {
-	return base + "/#question=" + url.QueryEscape(string(id))
+	return base + "/?q=" + url.QueryEscape(string(id))
 }

@@ -199,7 +199,7 @@ func TestMessages(t *testing.T) {
 	for i, m := range r.messages(t) {
 		seen[string(m.Type)+" "+string(m.Data.Question)]++
 		if m.Data.Principal != Principal(ann) || m.Data.Server != "travel" || m.Data.Call == "" || m.Timestamp.IsZero() ||
-			m.Data.URL != "https://parley.example/#question="+string(m.Data.Question) {
+			m.Data.URL != "https://parley.example/?q="+string(m.Data.Question) {
 			t.Errorf("%+v", m)
 		}
 		if strings.Contains(r.bodies[i], "sentinel") {

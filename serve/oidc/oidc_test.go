@@ -386,6 +386,15 @@ func TestReturn(t *testing.T) {
 	}
 }
 
+// Who opens the link to a question signs in and is there.
+func TestLinkToQuestion(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	if _, _, at := s.browser().get("/?q=q_1&x=a%26b"); at.Path != "/" || at.RawQuery != "q=q_1&x=a%26b" {
+		t.Errorf("the sign-in ends at %s", at)
+	}
+}
+
 // Requests that change something and come from other sites are refused.
 func TestCrossSite(t *testing.T) {
 	t.Parallel()
