@@ -48,8 +48,10 @@ type carriage struct {
 	marked    atomic.Bool // the request may have left
 	askedBack atomic.Bool // by a question that is held
 
+	stops lookout
+
 	heldMu  sync.Mutex
-	heldIDs map[inbox.QuestionID]bool // questions that are held here
+	heldIDs []inbox.QuestionID // questions that are held here
 }
 
 // tries counts what may be done once, or a few times, for one call while this
@@ -266,15 +268,7 @@ func (c *carriage) name() string {
 // run carries the call to its next stop. It reports whether the call is ready
 // again and this machine should take it at once.
 func (c *carriage) run() (again bool) {
-	kept := make(chan struct{})
-	go func() {
-		defer close(kept)
-		c.keepClaim()
-	}()
-	defer func() {
-		c.cancel(errOver)
-		<-kept
-	}()
+	defer c.keepClaim()()
 	if c.server == nil {
 		c.block(inbox.ReasonServerRemoved, "")
 		return false

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,14 +121,14 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question, note string) (
 		return nil, c.refuse(ctx, q, "", err)
 	}
 	for {
-		if _, err := c.host.inbox.AwaitAnswer(ctx, c.claim, held.ID); err != nil {
+		if err := c.awaitAnswer(ctx, held); err != nil {
 			if !lost(err) && pause(ctx, storePause) {
 				continue // the store failed for a moment; the person still thinks
 			}
-			return nil, c.refuse(ctx, q, held.ID, err)
+			return nil, c.refuse(ctx, q, held, err)
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, c.refuse(ctx, q, held.ID, err)
+			return nil, c.refuse(ctx, q, held, err)
 		}
 		switch c.permitted(ctx, c.conn, policy.Deliver) {
 		case notNow:
@@ -136,24 +137,24 @@ func (c *carriage) hold(ctx context.Context, q *wiretap.Question, note string) (
 			c.overAfter(q)
 			return nil, refuse(refuseDenied)
 		case noAnswer:
-			return nil, c.refuse(ctx, q, held.ID, ctx.Err())
+			return nil, c.refuse(ctx, q, held, ctx.Err())
 		}
-		answer, err := c.deliver(ctx, held.ID)
+		answer, err := c.deliver(ctx, held)
 		if errors.Is(err, inbox.ErrOpen) {
 			continue // taken back in between
 		}
 		if err != nil {
-			return nil, c.refuse(ctx, q, held.ID, err)
+			return nil, c.refuse(ctx, q, held, err)
 		}
 		q.Answer(elicitResult(*answer), nil)
-		c.noteDelivery(q, held.ID)
+		c.noteDelivery(q, held)
 		return &mcp.ElicitResult{Action: string(inbox.Cancel)}, nil
 	}
 }
 
 // store puts a question into the inbox. While the store fails it tries again:
 // the server waits for its answer as long as it takes.
-func (c *carriage) store(ctx context.Context, q *wiretap.Question, note string) (*inbox.Question, error) {
+func (c *carriage) store(ctx context.Context, q *wiretap.Question, note string) (inbox.QuestionID, error) {
 	for doubt := false; ; doubt = true {
 		var held *inbox.Question
 		var err error
@@ -165,12 +166,21 @@ func (c *carriage) store(ctx context.Context, q *wiretap.Question, note string) 
 		}
 		if err == nil {
 			c.keepHeld(held.ID)
-			return held, nil
+			return held.ID, nil
 		}
 		if saysNo(err) || !pause(ctx, storePause) {
-			return nil, err
+			return "", err
 		}
 	}
+}
+
+// awaitAnswer waits until the question is closed. It sees that the call is
+// stopped, or the claim lost, and whoever looks for that rests.
+func (c *carriage) awaitAnswer(ctx context.Context, id inbox.QuestionID) error {
+	c.stops.rest()
+	defer c.stops.resume()
+	_, err := c.host.inbox.AwaitAnswer(ctx, c.claim, id)
+	return err
 }
 
 // stored finds a question of the call with these params that nobody waits for;
@@ -183,7 +193,7 @@ func (c *carriage) stored(ctx context.Context, params json.RawMessage) (*inbox.Q
 	c.heldMu.Lock()
 	defer c.heldMu.Unlock()
 	for _, q := range list {
-		if q.Held && q.State != inbox.Withdrawn && q.Delivery == inbox.Undelivered && !c.heldIDs[q.ID] && bytes.Equal(q.Params, params) {
+		if q.Held && q.State != inbox.Withdrawn && q.Delivery == inbox.Undelivered && !slices.Contains(c.heldIDs, q.ID) && bytes.Equal(q.Params, params) {
 			return q, nil
 		}
 	}
@@ -193,10 +203,7 @@ func (c *carriage) stored(ctx context.Context, params json.RawMessage) (*inbox.Q
 func (c *carriage) keepHeld(id inbox.QuestionID) {
 	c.heldMu.Lock()
 	defer c.heldMu.Unlock()
-	if c.heldIDs == nil {
-		c.heldIDs = map[inbox.QuestionID]bool{}
-	}
-	c.heldIDs[id] = true
+	c.heldIDs = append(c.heldIDs, id)
 }
 
 // deliver commits that the answer may leave. While the store fails it tries

@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync"
@@ -100,7 +99,6 @@ func heldProcess(b *testing.B, part, address string, calls int) (line func() str
 // runHeldPart plays the part that the environment names, if it names one.
 func runHeldPart() {
 	part := os.Getenv("PARLEY_HELD")
-	runtime.MemProfileRate = 512
 	if part == "" {
 		return
 	}
@@ -179,7 +177,7 @@ func heldHost(address, dir string, calls int) error {
 		return err
 	}
 	in := inbox.New(store, inbox.NewKeys(), &inbox.Options{
-		OpenQuestions: calls, QuestionsPerMinute: calls, Lease: 10 * time.Minute, Poll: 10 * time.Minute,
+		OpenQuestions: calls, QuestionsPerMinute: calls, Lease: time.Hour, Poll: time.Hour,
 	})
 	h, err := host.New(in, []*host.Server{{ID: "s", URL: address}}, &host.Options{Concurrency: calls})
 	if err != nil {
@@ -225,13 +223,6 @@ func tellMemory() error {
 		runtime.GC()
 	}
 	debug.FreeOSMemory()
-	if f, err := os.Create("/tmp/pgspeed/heap." + os.Getenv("PARLEY_HELD")); err == nil {
-		pprof.WriteHeapProfile(f)
-		f.Close()
-		f, _ = os.Create("/tmp/pgspeed/gor." + os.Getenv("PARLEY_HELD"))
-		pprof.Lookup("goroutine").WriteTo(f, 1)
-		f.Close()
-	}
 	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 	metrics.Read(samples)
 	status, err := os.ReadFile("/proc/self/statm")

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -8,17 +9,23 @@ import (
 	"github.com/parley-mcp/parley/inbox"
 )
 
-// keepClaim renews the lease until the carriage is over, and cancels the
-// carriage if the claim is lost or the person wants the call stopped.
-func (c *carriage) keepClaim() {
-	defer c.renewing()()
-	c.awaitStop()
-	<-c.ctx.Done()
+// keepClaim renews the lease, and cancels the carriage if the claim is lost or
+// the person wants the call stopped. The returned func cancels the carriage too,
+// and waits for what goes on.
+func (c *carriage) keepClaim() (end func()) {
+	stop := c.renewing()
+	c.stops.begin(c.ctx, c.awaitStop)
+	return func() {
+		c.cancel(errOver)
+		c.stops.end()
+		stop()
+	}
 }
 
-func (c *carriage) awaitStop() {
+// awaitStop waits for the wish to stop the call, or the loss of the claim, until ctx ends.
+func (c *carriage) awaitStop(ctx context.Context) {
 	for {
-		err := c.host.inbox.AwaitStop(c.ctx, c.claim)
+		err := c.host.inbox.AwaitStop(ctx, c.claim)
 		switch {
 		case c.ending.Load():
 			return
@@ -28,10 +35,74 @@ func (c *carriage) awaitStop() {
 		case lost(err):
 			c.lose()
 			return
-		case !pause(c.ctx, storePause):
+		case !pause(ctx, storePause):
 			return
 		}
 	}
+}
+
+// A lookout is one goroutine that looks for something, but for the time in which
+// somebody else would see it: a held call may take days, and there may be
+// thousands. It is safe for concurrent use.
+type lookout struct {
+	ctx  context.Context
+	look func(context.Context) // until its context ends
+
+	mu      sync.Mutex
+	resting int
+	over    bool
+	cancel  context.CancelFunc // of the look that goes on; nil: none
+	group   sync.WaitGroup
+}
+
+func (l *lookout) begin(ctx context.Context, look func(context.Context)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ctx, l.look = ctx, look
+	l.start()
+}
+
+// start looks, from now on; l.mu is held.
+func (l *lookout) start() {
+	if l.over || l.resting > 0 {
+		return
+	}
+	ctx, cancel := context.WithCancel(l.ctx)
+	l.cancel = cancel
+	l.group.Go(func() {
+		defer cancel()
+		l.look(ctx)
+	})
+}
+
+// rest ends the looking until resume; each rest needs its resume. What came
+// meanwhile is seen then.
+func (l *lookout) rest() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.resting++; l.cancel != nil {
+		l.cancel()
+		l.cancel = nil
+	}
+}
+
+func (l *lookout) resume() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.resting--; l.resting == 0 {
+		l.start()
+	}
+}
+
+// end ends the looking for good, and waits for it.
+func (l *lookout) end() {
+	l.mu.Lock()
+	if l.over = true; l.cancel != nil {
+		l.cancel()
+		l.cancel = nil
+	}
+	l.mu.Unlock()
+	l.group.Wait()
 }
 
 // renewing renews the lease every third of it. In between a timer waits and no

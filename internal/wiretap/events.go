@@ -105,6 +105,14 @@ func (s *splitter) dispatch() {
 	}
 }
 
+// rest lets go of what the events took that were read.
+func (s *splitter) rest() {
+	s.ready = nil
+	if len(s.line) == 0 {
+		s.line = nil
+	}
+}
+
 // appendEvent writes an event so that the SDK's reader understands it.
 func appendEvent(b []byte, e event) []byte {
 	if e.id != "" {

@@ -53,7 +53,7 @@ func (r *roundTripper) post(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.tap.outgoing(req.Context(), body)
+	s, err := r.tap.outgoing(req.Context(), bytes.Clone(body)) // of its own size: it is kept until the reply
 	if err != nil {
 		if s.ask != nil {
 			r.tap.answered(s.ask, 0, false, err)
@@ -91,7 +91,7 @@ func withBody(ctx context.Context, req *http.Request, body []byte, left func()) 
 	if left != nil {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { left() }})
 	}
-	req = req.Clone(ctx)
+	req = req.WithContext(ctx) // its headers stay as they are
 	req.Body, _ = open()
 	req.GetBody = open
 	req.ContentLength = int64(len(body))
@@ -398,7 +398,9 @@ func (b *eventBody) Read(p []byte) (int, error) {
 		b.fill(p)
 	}
 	n := copy(p, b.out)
-	b.out = b.out[n:]
+	if b.out = b.out[n:]; len(b.out) == 0 {
+		b.out = nil // the next event may be days away
+	}
 	return n, nil
 }
 
@@ -406,11 +408,11 @@ func (b *eventBody) Read(p []byte) (int, error) {
 func (b *eventBody) fill(scratch []byte) {
 	n, err := b.src.Read(scratch)
 	tooLarge := b.split.feed(scratch[:n])
-	b.out = b.out[:0:0]
+	b.out = nil
 	for _, e := range b.split.ready {
 		b.event(e)
 	}
-	b.split.ready = b.split.ready[:0]
+	b.split.rest()
 	switch {
 	case tooLarge != nil:
 		// What follows cannot be read, so end the call here, not the connection.

@@ -2,7 +2,6 @@ package wiretap
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -133,9 +132,8 @@ func (t *Tap) request(raw []byte, m message, on *call) []byte {
 		t.stats.Questions++
 		a.q = &Question{
 			ID: m.id, Params: m.params, Exchanges: exchanges, Exact: exact,
-			done: make(chan struct{}),
+			done: make(chan struct{}), withdrawn: make(chan struct{}),
 		}
-		a.q.withdrawn, a.q.withdrew = context.WithCancel(context.Background())
 	case "ping":
 	default:
 		t.stats.Foreign++

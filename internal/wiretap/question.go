@@ -36,8 +36,8 @@ type Question struct {
 	before    func(context.Context) error
 	attempt   attempt
 	delivery  Delivery
-	withdrawn context.Context // ends when the server cancels the question
-	withdrew  context.CancelFunc
+	withdrawn chan struct{} // closed when the server cancels the question
+	after     func()        // what to run then
 	done      chan struct{}
 }
 
@@ -66,12 +66,24 @@ func (q *Question) Answer(result json.RawMessage, before func(context.Context) e
 }
 
 // Withdrawn is closed when the server cancels the question with notifications/cancelled.
-func (q *Question) Withdrawn() <-chan struct{} { return q.withdrawn.Done() }
+func (q *Question) Withdrawn() <-chan struct{} { return q.withdrawn }
 
-// AfterWithdrawn runs f in a goroutine of its own once the server cancels the question, unless stop is called before:
-// whoever waits for days need not keep a goroutine for it.
-func (q *Question) AfterWithdrawn(f func()) (stop func() bool) {
-	return context.AfterFunc(q.withdrawn, f)
+// AfterWithdrawn runs f, in a goroutine of its own, once the server cancels the question, unless stop is called before:
+// whoever waits for days need not keep a goroutine for it. It is for one at a time.
+func (q *Question) AfterWithdrawn(f func()) (stop func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	select {
+	case <-q.withdrawn:
+		go f()
+	default:
+		q.after = f
+	}
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.after = nil
+	}
 }
 
 // Done is closed when the Delivery is final: the answer was accepted or not, the question was withdrawn, or the
@@ -133,11 +145,15 @@ func (q *Question) withdraw() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	select {
-	case <-q.withdrawn.Done():
+	case <-q.withdrawn:
 		return
 	default:
 	}
-	q.withdrew()
+	close(q.withdrawn)
+	if q.after != nil {
+		go q.after()
+		q.after = nil
+	}
 	if q.attempt.begun {
 		return
 	}
