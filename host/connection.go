@@ -71,7 +71,8 @@ func (h *Host) connect(ctx context.Context, s *Server, p inbox.Principal, era in
 		sends: map[*wiretap.Exchange]*carriage{}, parked: map[inbox.CallID]bool{}, lastUsed: time.Now(),
 	}
 	c.listing <- struct{}{}
-	c.tap = wiretap.New(&wiretap.Options{})
+	// Each call in flight may ask: a question without room gets no reply, and its call none.
+	c.tap = wiretap.New(&wiretap.Options{MaxOpen: max(wiretap.DefaultMaxOpen, h.options.Concurrency)})
 	client := mcp.NewClient(h.options.Implementation, &mcp.ClientOptions{
 		// What is declared is what a surface can answer, and nothing else; nil
 		// would declare roots. MCP 2026-07-28 elicitation, "Capabilities" C1, C2; the
