@@ -132,6 +132,7 @@ func (x *torture) run(t *testing.T, start func(servers map[string]any) []*parley
 	cancel()
 	work.Wait()
 	x.judge(ends, time.Since(begun))
+	x.trails(t.Context())
 }
 
 // share starts machines that share x.common.
