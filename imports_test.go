@@ -33,6 +33,8 @@ var edges = map[string][]string{
 	"examples":        {"elicit", "host", "inbox", "serve", "store"}, // what users can import: nothing internal
 	"interop":         nil,
 	"internal/travel": {"elicit"},
+	"serve/metrics":   {"inbox", "host", "webhook"},
+	"serve/tracing":   {"inbox", "host"},
 	"serve/oidc":      {"serve", "host", "inbox", "internal/plain"}, // the one place that knows an identity provider
 
 	"policy/rules": {"policy", "inbox", "link", "internal/plain"}, // the one place that knows YAML and CEL
