@@ -3,6 +3,7 @@ package elicittest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,8 +13,16 @@ import (
 // finish sends the call until it has a result that does not ask.
 func (c *Client) finish(ctx context.Context, method string, params map[string]any) (*Result, error) {
 	var header http.Header // whose the next send is
+	var copied *twin       // of the next send: see Twice
 	for rounds := 1; rounds <= maxRounds; rounds++ {
 		raw, err := c.sendAs(ctx, header, method, params)
+		if copied != nil && stillRunning(err) {
+			// The other one was first: what comes to it is what the call wants.
+			mine := Reply{Raw: raw, Err: err}
+			<-copied.done
+			raw, err, copied.reply = copied.reply.Raw, copied.reply.Err, mine
+		}
+		copied = nil
 		if err != nil {
 			return nil, err
 		}
@@ -64,15 +73,34 @@ func (c *Client) finish(ctx context.Context, method string, params map[string]an
 		if twice {
 			// At once, as after a time-out that was too short: which of the two
 			// comes first nobody knows.
-			again := make(chan Reply, 1)
-			go func() { again <- resend(ctx) }()
-			c.after.add(func(context.Context) Reply { return <-again })
+			other := &twin{done: make(chan struct{})}
+			go func() {
+				defer close(other.done)
+				other.reply = resend(ctx)
+			}()
+			c.after.add(func(context.Context) Reply { <-other.done; return other.reply })
+			copied = other
 		}
 		if replay {
 			c.after.add(resend)
 		}
 	}
 	return nil, fmt.Errorf("elicittest: no end after %d rounds", maxRounds)
+}
+
+// A twin is a second send of the same request, at the same time.
+type twin struct {
+	done  chan struct{}
+	reply Reply // once it is done
+}
+
+// stillRunning reports whether the server says that it is busy with an earlier send.
+func stillRunning(err error) bool {
+	var data struct {
+		Reason string `json:"reason"`
+	}
+	e, ok := errors.AsType[*Error](err)
+	return ok && json.Unmarshal(e.Data, &data) == nil && data.Reason == "call_in_progress"
 }
 
 // disappear ends the connection, and with it all calls.

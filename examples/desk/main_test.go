@@ -21,7 +21,7 @@ func TestReserve(t *testing.T) {
 			if err != nil || result.IsError {
 				t.Fatalf("%+v, %v", result, err)
 			}
-			if got, want := string(result.Structured), `{"day":"2027-03-27","desk":"4.07"}`; got != want {
+			if got, want := string(result.Structured), `{"desk":"4.07","day":"2027-03-27"}`; got != want {
 				t.Errorf("result %s, want %s", got, want)
 			}
 		})

@@ -82,6 +82,10 @@ func (w *writer) needed(i int) bool {
 		return emoji(prev) || prev == 0xFE0F && i > 1 && emoji(w.in[i-2])
 	}
 	for i-1 > 0 && unicode.In(w.in[i-1], unicode.Mn, unicode.Mc) && unicode.Is(unicode.Inherited, w.in[i-1]) {
+		// One that is shown by its number stands between the letters.
+		if mark := w.in[i-1]; isVariation(mark) && !w.needed(i-1) || !isVariation(mark) && invisible(mark) {
+			return false
+		}
 		i--
 	}
 	prev = w.in[i-1]
