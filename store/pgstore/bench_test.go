@@ -209,7 +209,7 @@ func BenchmarkAnswerToResume(b *testing.B) {
 // filled returns a store with so many waiting calls, with an open question each,
 // of a hundred people. Their ids lie as far apart as random ones. Nobody opens
 // their seals.
-func filled(b *testing.B, open int) *pgstore.Store {
+func filled(b testing.TB, open int) *pgstore.Store {
 	dsn := servicetest.Postgres(b)
 	store, err := pgstore.Open(b.Context(), dsn, nil)
 	must(b, err)

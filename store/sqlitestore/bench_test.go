@@ -223,7 +223,7 @@ func BenchmarkAnswerToResume(b *testing.B) {
 // filled returns a store with so many waiting calls, with an open question each,
 // of a hundred people. Their ids lie as far apart as random ones. Nobody opens
 // their seals.
-func filled(b *testing.B, open int) *sqlitestore.Store {
+func filled(b testing.TB, open int) *sqlitestore.Store {
 	path := filepath.Join(b.TempDir(), "inbox.db")
 	store, err := sqlitestore.Open(path, nil) // makes the tables
 	must(b, err)
