@@ -75,6 +75,7 @@ proof: deps deps-services deps-proof bench/node/node_modules/.stamp ## Run all t
 	cd interop && PARLEY_TORTURE_REPORT="$(CURDIR)/docs/torture.md" go test -tags proof -count 1 -timeout 3h -run '^TestTorture(Postgres|SQLite)$$' -parallel 1 ./e2e
 	cd interop && go test -tags proof -count 1 -timeout 1h -run '^TestMachineCutOff' ./e2e
 	go test -tags proof -race -count 1 -run '^(TestCut|TestBackup)' ./store/pgstore ./cmd/parley
+	go test -tags proof -count 1 -run '^TestManyOpenQuestions$$' ./store/sqlitestore
 	PARLEY_EXPLORE_DEEP=1 go test -count 1 -timeout 30m -v -run '^TestExplore$$' ./inbox
 	scripts/fuzz.sh $(FUZZTIME)
 	go test -run '^$$' -bench . -benchtime 1x ./...

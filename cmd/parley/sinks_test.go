@@ -116,7 +116,9 @@ func bookings(t *testing.T, revision string) *hosttest.Server {
 			}
 			x.Text(sentinels["result"])
 		},
-		"fail": func(x *hosttest.Exchange) { x.Error(-32000, sentinels["failure"], `{"why":"`+sentinels["failure"]+`"}`) },
+		"fail": func(x *hosttest.Exchange) {
+			x.Error(-32000, sentinels["failure"], `{"why":"`+sentinels["failure"]+`"}`)
+		},
 	}})
 }
 
