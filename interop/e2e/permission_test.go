@@ -59,6 +59,7 @@ func TestPermission(t *testing.T) {
 	page.Media(browsertest.Media{})
 	shot(page, "permission-open")
 
+	eventually(t, "the evidence of the chat", func() bool { return len(o.trail("ann", inbox.AuditShown)) == 1 })
 	page.Click(button("Allow in this conversation"))
 	page.WaitText("cleaned")
 	page.WaitText("You allowed this tool in the conversation")
