@@ -10,7 +10,7 @@ import (
 // Block records that something else has to happen before the call goes on: a
 // sign-in, a server that is gone or has changed. With the reason unreachable
 // [Inbox.Sweep] of any machine lets it go on at NotBefore, so that it is tried
-// again: after 1, 2, 4, 8 and then every 15 minutes, or earlier with
+// again: after 5 s, twice as long each time, and then every 15 minutes, or earlier with
 // [Inbox.UnblockFor]. A sent call may be blocked
 // only on an answer that proves that nothing ran (401, 403 with a challenge);
 // if the person wants it stopped it ends stopped.
@@ -31,7 +31,7 @@ func (in *Inbox) Block(ctx context.Context, claim *Claim, reason, detail string)
 
 // How long a call whose server cannot be reached waits before it is tried again.
 const (
-	firstRetry = time.Minute
+	firstRetry = 5 * time.Second
 	lastRetry  = 15 * time.Minute
 )
 

@@ -225,8 +225,8 @@ func questionNote(k *kit) {
 func unreachable(k *kit) {
 	claim, c := k.claim()
 	two := k.on(k.handle(), "two")
-	for _, minutes := range []int{1, 2, 4, 8, 15, 15} {
-		wait := time.Duration(minutes) * time.Minute
+	for _, seconds := range []int{5, 10, 20, 40, 80, 160, 320, 640, 900, 900} {
+		wait := time.Duration(seconds) * time.Second
 		got, err := k.in.Block(k.ctx, claim, inbox.ReasonUnreachable, "")
 		k.must("Block", err)
 		if want := micro(k.clock.Now()).Add(wait); !got.NotBefore.Equal(want) {
@@ -249,7 +249,7 @@ func unreachable(k *kit) {
 	k.must("Mark", err)
 	got, err := k.in.Block(k.ctx, claim, inbox.ReasonUnreachable, "")
 	k.must("Block", err)
-	if want := micro(k.clock.Now()).Add(time.Minute); !got.NotBefore.Equal(want) {
+	if want := micro(k.clock.Now()).Add(5 * time.Second); !got.NotBefore.Equal(want) {
 		k.t.Errorf("tried again at %v, want %v", got.NotBefore, want)
 	}
 	// What waits for something else is not tried.
