@@ -212,13 +212,13 @@ func heldHost(address, dir string, calls int) error {
 		if open == calls {
 			return tellMemory()
 		}
-		time.Sleep(time.Second) // a process of its own, which nobody waits for by the clock
+		time.Sleep(time.Second) //nolint:forbidigo // a process of its own, which the parent ends
 	}
 }
 
 // tellMemory collects what is garbage, says what is left, and stays.
 func tellMemory() error {
-	time.Sleep(2 * time.Second) // for what is just being done
+	time.Sleep(2 * time.Second) //nolint:forbidigo // what is just being done has no signal; it is a benchmark
 	for range 4 {               // stacks shrink by half each time
 		runtime.GC()
 	}
