@@ -8,7 +8,7 @@ SHELL := /bin/bash
 BIN := .build/bin
 NPM_CI := npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error
 TSC := tools/node/node_modules/@typescript/typescript-linux-x64/lib/tsc
-TEST := go test -race -shuffle=on -timeout 5m
+TEST := go test -race -shuffle=on -timeout 10m
 FUZZTIME ?= 60s
 MODULES := . interop bench tools
 
@@ -73,7 +73,7 @@ screenshots: deps ## Take the documentation's pictures again from the demo
 proof: deps deps-services deps-proof bench/node/node_modules/.stamp ## Run all tests, each fuzz target for FUZZTIME, each benchmark once
 	$(MAKE) test
 	cd interop && PARLEY_TORTURE_REPORT="$(CURDIR)/docs/torture.md" go test -tags proof -count 1 -timeout 3h -run '^TestTorture(Postgres|SQLite)$$' -parallel 1 ./e2e
-	cd interop && go test -tags proof -count 1 -timeout 1h -run '^TestMachineCutOff' ./e2e
+	cd interop && go test -tags proof -count 1 -timeout 1h -run '^Test(MachineCutOff|BehindProxies)' ./e2e
 	go test -tags proof -race -count 1 -run '^(TestCut|TestBackup)' ./store/pgstore ./cmd/parley
 	go test -tags proof -count 1 -run '^TestManyOpenQuestions$$' ./store/sqlitestore
 	PARLEY_EXPLORE_DEEP=1 go test -count 1 -timeout 30m -v -run '^TestExplore$$' ./inbox

@@ -28,6 +28,8 @@ var withoutExample = map[string]string{
 	"vault/vaulttest":         inDoc,
 	"internal/servicetest":    inDoc,
 	"internal/oidctest":       inDoc,
+	"internal/storebench":     inDoc,
+	"serve/internal/conform":  inDoc,
 	"serve/internal/openapi":  "a program: it writes docs/openapi.json",
 	"serve/oidc":              "its Example needs a provider: it is compiled and does not run",
 

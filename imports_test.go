@@ -19,27 +19,28 @@ var edges = map[string][]string{
 	"link":            {},
 	"lint":            {"form", "link", "internal/plain"},
 	"elicit":          {"form", "link", "lint", "internal/seal", "internal/plain"},
-	"inbox":           {"form", "link", "internal/seal", "internal/plain"},
+	"inbox":           {"form", "link", "internal/aside", "internal/seal", "internal/plain", "internal/elicitation"},
 	"store":           {"inbox", "form", "link", "internal/sqlitefile", "internal/pgschema"},
 	"notify":          {"inbox"},
 	"vault":           {"internal/seal"},
-	"policy":          {"inbox"},
-	"host":            {"inbox", "form", "link", "policy", "vault", "internal/seal", "internal/wiretap", "internal/plain", "internal/egress", "internal/tokenendpoint"},
+	"policy":          {"inbox", "internal/exact"},
+	"host":            {"inbox", "form", "link", "policy", "vault", "internal/aside", "internal/seal", "internal/wiretap", "internal/elicitation", "internal/exact", "internal/plain", "internal/egress", "internal/tokenendpoint", "internal/settings"},
 	"web":             {},
-	"webhook":         {"inbox"},
-	"serve":           {"inbox", "host", "policy", "audit", "web", "webhook", "form", "link", "lint", "internal/plain"},
+	"webhook":         {"inbox", "internal/settings"},
+	"serve":           {"inbox", "host", "policy", "audit", "web", "webhook", "form", "link", "lint", "internal/exact", "internal/plain", "internal/quiet", "internal/settings"},
 	"internal":        {"internal/plain"},
 	"cmd":             nil,                                           // everything
 	"examples":        {"elicit", "host", "inbox", "serve", "store"}, // what users can import: nothing internal
 	"interop":         nil,
 	"internal/travel": {"elicit"},
-	"serve/metrics":   {"inbox", "host", "webhook"},
+	"serve/metrics":   {"inbox", "host", "serve", "vault", "webhook"},
 	"serve/tracing":   {"inbox", "host"},
-	"serve/oidc":      {"serve", "host", "inbox", "internal/plain"}, // the one place that knows an identity provider
+	"serve/oidc":      {"serve", "host", "inbox", "internal/exact", "internal/plain"}, // the one place that knows an identity provider
 
-	"policy/rules": {"policy", "inbox", "link", "internal/plain"}, // the one place that knows YAML and CEL
+	"policy/rules": {"policy", "inbox", "link", "internal/exact", "internal/plain"}, // the one place that knows YAML and CEL
 
 	"internal/tokenendpoint": {"vault", "internal/egress"},
+	"internal/storebench":    {"inbox"},
 
 	"elicit/sqlitereplay": {"elicit", "internal/sqlitefile"},
 	"elicit/pgreplay":     {"elicit", "internal/pgschema"},

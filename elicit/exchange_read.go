@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 clients go on to say what they do about roots and logging, which 2026-07-28 deprecates
+
 package elicit
 
 import (

@@ -114,13 +114,15 @@ func TestDurableGuardNeedsKeys(t *testing.T) {
 func TestSealedAtRest(t *testing.T) {
 	t.Parallel()
 	guard := newSpy()
+	person := ada.Clone()
+	person.Set("X-Subject", "ada.lovelace") // a short name is in some digest now and then
 	server, handler := newServer(t, &elicit.Options{Audience: "a", KeysFile: filepath.Join(t.TempDir(), "keys.json"), Replay: guard, Principal: byHeader})
 	elicit.AddTool(server, &mcp.Tool{Name: "tell"}, func(ctx context.Context, call *elicit.Call, in deletion) (deletion, error) {
 		said, err := elicit.Ask[deletion](ctx, call, "what", "Secret question?")
 		return said, err
 	})
 	client := elicittest.Connect(t, handler, modern, elicittest.Script(t, elicittest.Accept(json.RawMessage(`{"path":"sesame","count":1}`))),
-		&elicittest.Options{Header: ada, Meta: map[string]any{metaKey: "open-key"}})
+		&elicittest.Options{Header: person, Meta: map[string]any{metaKey: "open-key"}})
 	result, err := client.Call(t.Context(), "tell", map[string]any{"path": "argument"})
 	if err != nil || !bytes.Contains(result.Raw, []byte("sesame")) {
 		t.Fatalf("result %+v, error %v", result, err)
@@ -129,7 +131,7 @@ func TestSealedAtRest(t *testing.T) {
 		t.Fatalf("%d records and %d outcomes, want 2", len(guard.records), len(guard.outcomes))
 	}
 	given := fmt.Appendf(nil, "%+v %s", guard.records, bytes.Join(guard.outcomes, nil))
-	for _, secret := range []string{"sesame", "Secret", "argument", "ada", "id.example", "open-key", "tell", "action", "result"} {
+	for _, secret := range []string{"sesame", "Secret", "argument", "lovelace", "id.example", "open-key", "tell", "action", "result"} {
 		if bytes.Contains(given, []byte(secret)) {
 			t.Errorf("the guard can read %q", secret)
 		}

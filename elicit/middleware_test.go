@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 servers go on to log, which 2026-07-28 deprecates
+
 package elicit_test
 
 import (

@@ -26,6 +26,12 @@ func (p Principal) IsZero() bool { return p == Principal{} }
 // have neither a token nor headers.
 var Local = Principal{Issuer: "stdio", Subject: "local"}
 
+// ErrUnavailable is wrapped by the error of an [Options.Principal] that could not find
+// out who the person is, as when a store is away. Nothing runs, as with any other error,
+// but the client is told that the server has trouble (HTTP 503, or JSON-RPC error -32603)
+// and not that the person is refused, which would end its session.
+var ErrUnavailable = errors.New("elicit: who the person is cannot be found out at the moment")
+
 // FromToken returns an [Options.Principal] for access tokens of one issuer, as
 // the SDK's auth.RequireBearerToken verifies them. A request without a token, or
 // whose token names no user, is refused.

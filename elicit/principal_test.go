@@ -3,7 +3,9 @@ package elicit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +115,42 @@ func TestLocal(t *testing.T) {
 					t.Errorf("principal %+v, error %v", got, err)
 				}
 			})
+		}
+	}
+}
+
+// TestPrincipalUnavailable: a store that is away refuses nobody. Nothing runs, and the
+// client is told to come back; any other error is still a refusal.
+func TestPrincipalUnavailable(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err    error
+		legacy int
+		modern string
+	}{
+		"away":    {fmt.Errorf("s3ntinel: %w", elicit.ErrUnavailable), http.StatusServiceUnavailable, `"code":-32603`},
+		"refused": {errors.New("s3ntinel"), http.StatusForbidden, `"code":-32600`},
+	} {
+		server, handler := newServer(t, &elicit.Options{Principal: func(context.Context, *mcp.RequestExtra) (elicit.Principal, error) {
+			return elicit.Principal{}, test.err
+		}})
+		elicit.AddTool(server, &mcp.Tool{Name: "delete"}, func(context.Context, *elicit.Call, none) (none, error) {
+			t.Errorf("%s: the tool ran", name)
+			return none{}, nil
+		})
+		w := post(handler, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"delete","arguments":{},"_meta":{`+
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`)
+		if !strings.Contains(w.Body.String(), test.modern) || strings.Contains(w.Body.String(), "s3ntinel") {
+			t.Errorf("%s, modern: %d %s", name, w.Code, w.Body)
+		}
+		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/", strings.NewReader(
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		w = httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != test.legacy || (w.Header().Get("Retry-After") != "") != (name == "away") || strings.Contains(w.Body.String(), "s3ntinel") {
+			t.Errorf("%s, legacy: %d %s", name, w.Code, w.Body)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (m message) version() string {
 			Version string `json:"io.modelcontextprotocol/protocolVersion"`
 		} `json:"_meta"`
 	}
-	_ = json.Unmarshal(m.fields["params"], &params)
+	_ = decodeExact(m.fields["params"], &params)
 	return params.Meta.Version
 }
 
@@ -84,8 +84,9 @@ func rewriteInitialize(m message) bool {
 }
 
 func (s *Server) rewriteRetry(m message) bool {
-	if !bytes.Contains(m.fields["params"], []byte("inputResponses")) &&
-		!bytes.Contains(m.fields["params"], []byte(metaRaw)) {
+	text := m.fields["params"]
+	if !bytes.Contains(text, []byte("inputResponses")) && !bytes.Contains(text, []byte(metaRaw)) &&
+		bytes.IndexByte(text, '\\') < 0 { // which may spell either of them
 		return false
 	}
 	var params, meta map[string]json.RawMessage
@@ -94,7 +95,7 @@ func (s *Server) rewriteRetry(m message) bool {
 	if m.method == methodResource {
 		member = "uri"
 	}
-	if json.Unmarshal(m.fields["params"], &params) != nil ||
+	if json.Unmarshal(text, &params) != nil ||
 		json.Unmarshal(params[member], &name) != nil || !s.has(m.method, name) {
 		return false
 	}
@@ -104,8 +105,12 @@ func (s *Server) rewriteRetry(m message) bool {
 	if meta == nil {
 		meta = make(map[string]json.RawMessage)
 	}
+	raw, answers := params["inputResponses"]
+	if _, set := meta[metaRaw]; !set && !answers {
+		return false
+	}
 	delete(meta, metaRaw) // nobody outside may set it
-	if raw, ok := params["inputResponses"]; ok {
+	if answers {
 		delete(params, "inputResponses")
 		meta[metaRaw] = appendString(nil, string(raw))
 	}
@@ -118,10 +123,17 @@ func rewriteResult(m message) bool {
 	var result, meta map[string]json.RawMessage
 	var action string
 	raw := m.fields["result"]
-	if json.Unmarshal(raw, &result) != nil || json.Unmarshal(result["action"], &action) != nil {
+	if json.Unmarshal(raw, &result) != nil {
 		return false
 	}
 	_ = json.Unmarshal(result["_meta"], &meta)
+	if json.Unmarshal(result["action"], &action) != nil {
+		if _, set := meta[metaRaw]; !set {
+			return false
+		}
+		delete(meta, metaRaw) // nobody outside may set it
+		return put(result, "_meta", meta) && put(m.fields, "result", result)
+	}
 	if meta == nil {
 		meta = make(map[string]json.RawMessage)
 	}

@@ -17,6 +17,7 @@ const (
 	refuseTooMuch    refusal = "too much"
 	refuseState      refusal = "state"
 	refusePrincipal  refusal = "principal"
+	refuseLookup     refusal = "lookup"
 	refuseMethod     refusal = "method"
 	refuseRequests   refusal = "requests"
 	refuseKey        refusal = "key"
@@ -51,6 +52,7 @@ var refusals = map[refusal]struct {
 	// reason.
 	refuseState:     {jsonrpc.CodeInvalidParams, "invalid_request_state", "the request state is not valid for this request: start the call again without it"},
 	refusePrincipal: {jsonrpc.CodeInvalidRequest, "", "the person behind this request could not be verified"},
+	refuseLookup:    {jsonrpc.CodeInternalError, "", "the person behind this request cannot be found out at the moment: nothing has run, send the request again"},
 	refuseMethod:    {jsonrpc.CodeMethodNotFound, "", "method not found: {}"}, // the SDK's words
 	// The SDK's keep-alive takes this code for an end of its pings, and others
 	// for a dead connection.

@@ -12,8 +12,9 @@ import (
 
 // inside are sentinels that no client hears of as such.
 var inside = map[string]string{
-	"ErrGuardFull": "a record that cannot be made is refuseUnrecorded, whatever the guard says",
-	"ErrFenced":    "is logged: the outcome belongs to who took the record",
+	"ErrGuardFull":   "a record that cannot be made is refuseUnrecorded, whatever the guard says",
+	"ErrUnavailable": "is of Options.Principal, and such a request is refused with refuseLookup",
+	"ErrFenced":      "is logged: the outcome belongs to who took the record",
 }
 
 // TestEveryRefusalHasARow: the table of what clients get is complete, has no

@@ -32,7 +32,8 @@ type Options struct {
 	Audience string
 
 	// Principal returns the verified person behind a request, and is asked about
-	// each one, answers of legacy clients included. An error refuses the request.
+	// each one, answers of legacy clients included. An error refuses the request; one
+	// that wraps [ErrUnavailable] says that it can be sent again.
 	// For legacy clients the context is that of the connection; use the request's
 	// own extra. It is required where access tokens are verified: without it a
 	// request that has one is refused. See [FromToken]. By default the principal

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -53,7 +54,14 @@ func (h *handler) admit(w http.ResponseWriter, req *http.Request) (http.Response
 	principal, err := h.server.identify(req.Context(), &mcp.RequestExtra{
 		TokenInfo: auth.TokenInfoFromContext(req.Context()), Header: req.Header,
 	})
+	if errors.Is(err, ErrUnavailable) {
+		h.server.log.Warn("no principal for a request", "error", err)
+		w.Header().Set("Retry-After", "2")
+		http.Error(w, "the person behind this request cannot be found out at the moment", http.StatusServiceUnavailable)
+		return nil, false
+	}
 	if err != nil {
+		h.server.log.Warn("no principal for a request", "error", err)
 		http.Error(w, "the person behind this request could not be verified", http.StatusForbidden)
 		return nil, false
 	}

@@ -3,6 +3,7 @@ package elicit
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -88,6 +89,9 @@ func (s *Server) begin(ctx context.Context, in incoming) (*run, *jsonrpc.Error) 
 	principal, err := s.identify(ctx, in.extra)
 	if err != nil {
 		s.log.Warn("no principal for a request", "method", in.method, "error", err)
+		if errors.Is(err, ErrUnavailable) {
+			return nil, refuse(refuseLookup)
+		}
 		return nil, refuse(refusePrincipal)
 	}
 	r := &run{

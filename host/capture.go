@@ -9,6 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-mcp/parley/internal/exact"
 )
 
 // A capture keeps the bytes of one reply, because the SDK reads schemas into
@@ -42,18 +44,32 @@ func (c *capture) result() json.RawMessage {
 		return c.raw
 	}
 	// A response is one message, over as many lines as the server likes, or an
-	// event stream as the wiretap writes it: one "data: " line per message.
+	// event stream as the wiretap writes it.
 	if body := bytes.TrimSpace(c.buf.Bytes()); bytes.HasPrefix(body, []byte("{")) {
 		return resultOf(body)
 	}
+	var e eventData
 	for line := range bytes.Lines(c.buf.Bytes()) {
-		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
-			if result := resultOf(data); result != nil {
-				return result
-			}
+		if result := resultOf(e.line(line)); result != nil {
+			return result
 		}
 	}
 	return nil
+}
+
+// eventData reads an event stream as the wiretap writes it: a message has as many
+// "data: " lines as it had, and an empty line ends it.
+type eventData struct{ so []byte }
+
+// line takes the next line, and returns the message that it ends; nil if it ends none.
+func (e *eventData) line(line []byte) (msg []byte) {
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
+		e.so = append(append(e.so, data...), '\n')
+	} else if len(line) == 0 {
+		msg, e.so = bytes.TrimSpace(e.so), nil
+	}
+	return msg
 }
 
 // resultOf is the result member of a reply; nil if it is another message.
@@ -62,7 +78,7 @@ func resultOf(msg []byte) json.RawMessage {
 		Method *string         `json:"method"`
 		Result json.RawMessage `json:"result"`
 	}
-	if json.Unmarshal(msg, &m) != nil || m.Method != nil {
+	if exact.Unmarshal(msg, &m) != nil || m.Method != nil {
 		return nil
 	}
 	return m.Result

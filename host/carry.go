@@ -17,6 +17,7 @@ import (
 // Why the work on a call is cut short.
 var (
 	errTimeout = errors.New("no sign of progress in time")
+	errTooLong = errors.New("progress for too long")
 	errStopped = errors.New("the person stopped the call")
 	errLost    = errors.New("the claim was lost")
 	errOver    = errors.New("the work on the call is over")
@@ -36,6 +37,8 @@ type carriage struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 	ending atomic.Bool // this machine ended the call itself; its stream stays open until the server was told
+	// deciding is held while the inbox may end the call before ending says so.
+	deciding sync.Mutex
 
 	// Set before the connection knows of the carriage.
 	conn  *connection
@@ -50,6 +53,8 @@ type carriage struct {
 
 	stops lookout
 
+	thinking int // questions that wait for a person here; guarded by the host's mu
+
 	heldMu  sync.Mutex
 	heldIDs []inbox.QuestionID // questions that are held here
 }
@@ -58,8 +63,10 @@ type carriage struct {
 // machine has it.
 type tries struct {
 	listed  bool // -32020: the tools were listed anew
-	session bool // 404: the session was opened anew
+	session bool // 404, or -32022: the session was opened anew
+	refused bool // the list of tools was refused: the session was opened anew
 	renewed bool // 401: the token was renewed
+	guessed bool // the era was a guess, and not that of the parked call: the session was opened anew
 	empty   int  // sends of which nothing left
 }
 
@@ -91,17 +98,9 @@ func (h *Host) begin(claim *inbox.Claim, call *inbox.Call) bool {
 			c = next
 			h.group.Done() // register counted this goroutine once more
 		}
-		h.mu.Lock()
-		if h.running[c.claim.Call] == c {
-			delete(h.running, c.claim.Call)
-		}
-		h.mu.Unlock()
+		c.forget()
 		c.cancel(errOver)
 		close(c.done)
-		select {
-		case h.freed <- struct{}{}:
-		default:
-		}
 	}()
 	return true
 }
@@ -124,6 +123,9 @@ func (h *Host) register(claim *inbox.Claim, call *inbox.Call, t tries) *carriage
 		claim.Limits = inbox.Limits(c.server.Limits)
 	}
 	c.ctx, c.cancel = context.WithCancelCause(h.base)
+	if before := h.running[claim.Call]; before != nil && before.thinking > 0 {
+		h.resting--
+	}
 	h.running[claim.Call] = c
 	h.lease = c.lease
 	h.group.Add(1)
@@ -224,11 +226,13 @@ func lost(err error) bool {
 		errors.Is(err, inbox.ErrExpired) || errors.Is(err, inbox.ErrNotFound)
 }
 
-// saysNo reports whether the inbox has said no. Any other error is trouble of
+// saysNo reports whether the inbox has said no, or has a row that nobody can read: it
+// will be no other the next time. Any other error is trouble of
 // the store, and what was to be written may be stored or not.
 func saysNo(err error) bool {
 	return lost(err) || errors.Is(err, inbox.ErrState) || errors.Is(err, inbox.ErrInvalid) || errors.Is(err, inbox.ErrLimit) ||
-		errors.Is(err, inbox.ErrOpen) || errors.Is(err, inbox.ErrClosed)
+		errors.Is(err, inbox.ErrOpen) || errors.Is(err, inbox.ErrClosed) ||
+		errors.Is(err, inbox.ErrUnreadable)
 }
 
 func (c *carriage) block(reason, word string) { c.blockFor(reason, explain(reason, c.name(), word)) }
@@ -274,6 +278,7 @@ func (c *carriage) run() (again bool) {
 		return false
 	}
 	began := time.Now()
+	c.recallEra()
 	pool := c.host.pool(c.server, c.claim.Principal)
 	conn, err := pool.acquire(c.ctx, c.call.ID, false)
 	if err != nil {
@@ -287,30 +292,42 @@ func (c *carriage) run() (again bool) {
 		}
 	}()
 	var since time.Time
-	if c.paused() {
-		since = began // the tool may have changed while a person thought
+	if c.paused() || c.call.Resends > 0 {
+		since = began // the tool may have changed while a person thought, or its server was away
 	}
 	err = conn.ready(c.ctx, since)
 	if err == nil && !c.matches(conn) {
 		err = conn.ready(c.ctx, began) // a list that was fetched long ago proves nothing
 	}
-	// unready ends the work on a call that cannot go on this connection. It reports
-	// whether another one will do.
-	unready := func(err error) bool {
-		if !errors.Is(err, errOtherGrant) {
-			c.cannot(pool, err)
-			return false
-		}
+	// anew has this machine go on with the call on another connection.
+	anew := func() bool {
 		release = false
 		pool.release(conn)
 		pool.drop(conn)
 		c.giveBack()
 		return true
 	}
+	// unready ends the work on a call that cannot go on this connection. It reports
+	// whether another one will do.
+	unready := func(err error) bool {
+		refused := errors.Is(err, errRefused) && !c.tries.refused // it may be another build by now
+		if !refused && !errors.Is(err, errOtherGrant) {
+			c.cannot(pool, err)
+			return false
+		}
+		c.tries.refused = c.tries.refused || refused
+		return anew()
+	}
 	if err != nil {
 		return unready(err)
 	}
 	if !c.matches(conn) {
+		if c.paused() && conn.guessed() && !c.tries.guessed {
+			// Somebody's look made the session while the server slept. The next one is opened
+			// with what the call knows (recallEra).
+			c.tries.guessed = true
+			return anew()
+		}
 		c.block(inbox.ReasonServerChanged, "")
 		return false
 	}
@@ -318,7 +335,8 @@ func (c *carriage) run() (again bool) {
 	if c.paused() {
 		phase = policy.Resume
 	}
-	switch c.permitted(c.ctx, conn, phase) {
+	may, by := c.permitted(c.ctx, conn, phase)
+	switch may {
 	case notNow:
 		return false
 	case noAnswer:
@@ -326,14 +344,8 @@ func (c *carriage) run() (again bool) {
 		return false
 	}
 	responses, err := c.host.inbox.Answers(c.ctx, c.claim)
-	if err != nil && c.ctx.Err() != nil {
+	if err != nil { // the context has ended
 		c.giveBack()
-		return false
-	}
-	if err != nil {
-		// It is the store that is in trouble, not the server. A claim that nobody
-		// renews ends by itself, and the call is ready again.
-		c.host.log.Warn("host: the answers could not be read", "call", c.claim.Call, "err", err)
 		return false
 	}
 	if conn.era == inbox.Legacy {
@@ -342,13 +354,13 @@ func (c *carriage) run() (again bool) {
 		}
 		responses = nil // this era has no place for them: the request goes again as it was
 	}
-	if err := c.authorized(conn); err != nil {
+	if err := c.authorized(c.ctx, conn); err != nil {
 		return unready(err)
 	}
 	if len(responses) == 0 {
 		responses = nil
 	}
-	verdict := c.send(conn, responses)
+	verdict := c.send(conn, responses, by)
 	switch verdict {
 	case sentAgain:
 		return true
@@ -404,7 +416,7 @@ func (c *carriage) cannot(p *pool, err error) {
 	case c.ctx.Err() != nil, errors.Is(err, ErrClosed), lost(err):
 		c.giveBack()
 	case errors.As(err, &want):
-		c.block(inbox.ReasonSignIn, "")
+		c.blockForSignIn(want)
 		c.host.log.Info("host: sign-in wanted", "server", c.server.ID)
 	default:
 		word := "the connection failed"
@@ -431,15 +443,17 @@ const (
 	sentDrop              // ready again, but not on this connection
 )
 
-// send sends the request and settles the call by what the wire says.
-func (c *carriage) send(conn *connection, responses map[string]json.RawMessage) sent {
+// send sends the request and settles the call by what the wire says. by is what the
+// policy said.
+func (c *carriage) send(conn *connection, responses map[string]json.RawMessage, by *inbox.Allowed) sent {
 	c.conn, c.token = conn, newToken()
-	c.watch = watch(c.server.sendTimeout(), func() { c.cancel(errTimeout) })
+	c.watch = watch(c.server.sendTimeout(), c.cancel)
 	defer c.watch.stop()
 	x := &wiretap.Exchange{Call: string(c.call.ID)}
 	x.BeforeSend = func(ctx context.Context) error {
 		marked, err := c.host.inbox.Mark(ctx, c.claim, inbox.Binding{
 			Era: conn.era, Endpoint: c.server.Endpoint(), Fingerprint: conn.fingerprint(c.call.Method, c.call.Name),
+			Within: c.within(conn), Allowed: by,
 		})
 		if err == nil {
 			c.call = marked
@@ -454,6 +468,7 @@ func (c *carriage) send(conn *connection, responses map[string]json.RawMessage) 
 	r := newRequest(c.call, responses, c.token)
 	r.trace = span.Trace()
 	err := r.send(wiretap.With(c.ctx, x), conn.session)
+	defer conn.settle(c)()
 	conn.end(x)
 	return c.settle(conn, x, x.Outcome(), err)
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -25,7 +26,7 @@ const (
 	revisionModern = "2026-07-28"
 	revisionLegacy = "2025-11-25" // the newest of the legacy era; a server may choose an older one
 
-	// probeTimeout is how long a program may stay silent on server/discover
+	// probeTimeout is how long a server may stay silent on server/discover
 	// before it counts as legacy.
 	probeTimeout = 3 * time.Second
 	// connectTimeout covers the start of a program, which may fetch itself first.
@@ -49,8 +50,10 @@ type connection struct {
 	session *mcp.ClientSession
 	process *wiretap.Process // stdio
 	web     *headers         // HTTP
+	probe   *probe           // HTTP
 	gone    chan struct{}    // closed when the session has ended
 	listing chan struct{}    // holds one token: the right to fetch the tools
+	legacy  atomic.Bool      // era, once it is known
 
 	mu       sync.Mutex
 	tools    map[string]*Tool
@@ -58,29 +61,31 @@ type connection struct {
 	listed   time.Time // when the fetching of tools began; zero: not fetched
 	calls    int       // in flight
 	sends    map[*wiretap.Exchange]*carriage
+	settling map[*carriage]bool // their reply is being recorded
+	told     completions
 	parked   map[inbox.CallID]bool // modern, stdio: paused work that only this process may know
 	lastUsed time.Time
 	retired  bool // not to be used again; closed with its last call
 }
 
-// connect opens a session. A known era is kept to; of an unknown one, "", a
-// program is asked, and what stays silent for the probe's time counts as legacy.
+// connect opens a session. A known era is kept to; of an unknown one, "", the
+// server is asked, and what stays silent for the probe's time counts as legacy.
 func (h *Host) connect(ctx context.Context, s *Server, p inbox.Principal, era inbox.Era) (*connection, error) {
 	c := &connection{
 		host: h, server: s, principal: p, gone: make(chan struct{}), listing: make(chan struct{}, 1),
-		sends: map[*wiretap.Exchange]*carriage{}, parked: map[inbox.CallID]bool{}, lastUsed: time.Now(),
+		sends: map[*wiretap.Exchange]*carriage{}, settling: map[*carriage]bool{}, parked: map[inbox.CallID]bool{}, lastUsed: time.Now(),
 	}
 	c.listing <- struct{}{}
 	// Each call in flight may ask: a question without room gets no reply, and its call none.
-	c.tap = wiretap.New(&wiretap.Options{MaxOpen: max(wiretap.DefaultMaxOpen, h.options.Concurrency)})
+	c.tap = wiretap.New(&wiretap.Options{
+		MaxMessage: h.options.MaxMessage, MaxOpen: max(wiretap.DefaultMaxOpen, h.options.Concurrency), Completed: c.completed,
+		// The pause that a server asks for is on the call's time: a few of them have to fit into it.
+		MostRetry: min(s.sendTimeout()/4, wiretap.DefaultMostRetry),
+	})
 	client := mcp.NewClient(h.options.Implementation, &mcp.ClientOptions{
-		// What is declared is what a surface can answer, and nothing else; nil
-		// would declare roots. MCP 2026-07-28 elicitation, "Capabilities" C1, C2; the
-		// SDK sends them as the revision has it, with the _meta of every request
-		// (MCP 2026-07-28 mrtr, "top" B1).
-		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
-			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
-		}},
+		// The SDK sends them with initialize, and in the modern era with the _meta of
+		// every request (MCP 2026-07-28 mrtr, "top" B1).
+		Capabilities:   h.modes.capabilities(),
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 		ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 			if token, ok := req.Params.ProgressToken.(string); ok {
@@ -99,7 +104,7 @@ func (h *Host) connect(ctx context.Context, s *Server, p inbox.Principal, era in
 	defer cancel()
 	session, err := client.Connect(ctx, c.transport(era), &mcp.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
-		return nil, c.explainConnect(ctx, err)
+		return nil, c.explainConnect(ctx, err, 0)
 	}
 	c.session = session
 	c.revision = session.InitializeResult().ProtocolVersion
@@ -107,12 +112,17 @@ func (h *Host) connect(ctx context.Context, s *Server, p inbox.Principal, era in
 	if c.revision >= revisionModern {
 		c.era = inbox.Modern
 	}
+	c.legacy.Store(c.era == inbox.Legacy)
 	h.group.Go(func() {
 		err := session.Wait()
 		c.tap.Close()
 		close(c.gone)
 		_ = session.Close() // what the SDK still holds of a session that ended by itself
-		h.log.Debug("host: connection ended", "server", s.ID, "err", err)
+		why := ""
+		if err != nil { // the error itself may hold the address, and that a secret
+			why = reason(err)
+		}
+		h.log.Debug("host: connection ended", "server", s.ID, "why", why)
 	})
 	return c, nil
 }
@@ -132,7 +142,11 @@ func (c *connection) transport(era inbox.Era) mcp.Transport {
 	if c.web.bearer != nil {
 		base = &renewing{base: base, bearer: c.web.bearer}
 	}
-	c.web.base = c.tap.RoundTripper(base)
+	c.probe = &probe{base: c.tap.RoundTripper(base), wait: c.host.options.ProbeTimeout}
+	if era == inbox.Modern {
+		c.probe.wait = 0 // it will answer, however long it takes to wake up
+	}
+	c.web.base = c.probe
 	return &mcp.StreamableClientTransport{
 		Endpoint:     c.server.URL,
 		HTTPClient:   &http.Client{Transport: c.web, CheckRedirect: sameOrigin},
@@ -149,9 +163,17 @@ type UnreachableError struct {
 	err    error
 }
 
-// errSlow is in the error of a program that let the probe pass and then refused
+// errSlow is in the error of a server that let the probe pass and then refused
 // a legacy session: it is modern, and was slow to start.
 var errSlow = errors.New("refused after a probe without a reply")
+
+// errMute is in the error of a program that ended, without a message, when it was
+// asked what it is: it may be one that takes nothing but initialize as the first
+// message, as MCP 2025-11-25 lifecycle, "Initialization", has it.
+var errMute = errors.New("ended without a message")
+
+// errRefused is in the error of an HTTP server that answered, with an error.
+var errRefused = errors.New("refused by the server")
 
 func (e *UnreachableError) Error() string {
 	text := fmt.Sprintf("server %q: %s", e.Server, e.Why)
@@ -164,8 +186,9 @@ func (e *UnreachableError) Error() string {
 func (e *UnreachableError) Unwrap() error { return e.err }
 
 // explainConnect says in words why a connection could not be made. The errors
-// of net/http and the SDK print addresses, so none of their text is used.
-func (c *connection) explainConnect(ctx context.Context, err error) error {
+// of net/http and the SDK print addresses, so none of their text is used. large
+// is how many messages had been over a limit before.
+func (c *connection) explainConnect(ctx context.Context, err error, large int64) error {
 	e := &UnreachableError{Server: c.server.ID}
 	if c.web != nil {
 		if err := c.web.refused(); err != nil {
@@ -177,25 +200,28 @@ func (c *connection) explainConnect(ctx context.Context, err error) error {
 		errors.As(c.process.Err(), &exit)
 	}
 	switch {
+	case errors.As(err, new(listError)):
+		e.Why = err.Error()
 	case errors.Is(err, errElsewhere):
 		e.Why = "it redirects to another address"
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		e.Why = "it did not answer in time"
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case noRevision(err):
+		e.Why = "it speaks no revision of the protocol that is known here"
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		e.Why = "its program is not there"
 	case errors.Is(err, fs.ErrPermission):
 		e.Why = "its program may not be started"
+	case exit != nil && errors.As(exit.Err, new(*wiretap.LimitError)), c.tap.Stats().TooLarge > large:
+		e.Why = "it sent more than is accepted"
 	case exit != nil && errors.Is(exit.Err, wiretap.ErrNotServer) && c.tap.Stats().Messages > 0:
 		e.Why = "its program is not an MCP server: it sends back what it is sent"
 	case exit != nil && errors.Is(exit.Err, wiretap.ErrNotServer):
 		e.Why = "its program is not an MCP server"
 	case c.process != nil && refused(err):
 		e.Why = reason(err)
-		if c.process.Probed() {
-			e.err = errSlow
-		}
 	case exit != nil && exit.State != "":
 		e.Why = "its program ended (" + exit.State + ")"
 	case c.process != nil:
@@ -203,7 +229,16 @@ func (c *connection) explainConnect(ctx context.Context, err error) error {
 	default:
 		e.Why = reason(err)
 	}
+	if c.web != nil {
+		e.err = c.noSession(ctx, err)
+	}
 	if c.process != nil {
+		switch {
+		case refused(err) && c.process.Probed():
+			e.err = errSlow
+		case exit != nil && exit.State != "" && exit.Err == nil && c.tap.Stats().Messages == 0:
+			e.err = errMute
+		}
 		if stats := c.tap.Stats(); stats.Messages == 0 && len(stats.FirstJunk) > 0 {
 			e.Why += fmt.Sprintf("; where messages belong it writes text: %s", lastLines(strings.Join(stats.FirstJunk, "\n"), c.server))
 		}
@@ -217,6 +252,16 @@ func (c *connection) explainConnect(ctx context.Context, err error) error {
 func refused(err error) bool {
 	var rpc *jsonrpc.Error
 	return errors.As(err, &rpc) && !slices.Contains([]int64{-32003, -32004, -32005}, rpc.Code)
+}
+
+// noRevision reports whether an error of Connect says that there is no revision
+// that both sides know: the SDK says so in words alone, and a server that knows
+// neither server/discover nor initialize by its error.
+func noRevision(err error) bool {
+	if rpc, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return rpc.Code == codeUnsupported || rpc.Code == codeMethodNotFound
+	}
+	return strings.Contains(err.Error(), "unsupported protocol version")
 }
 
 // receive is the receiving middleware: it answers what the server asks before
@@ -257,12 +302,16 @@ func (c *connection) ready(ctx context.Context, since time.Time) error {
 	if c.fresh(since) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.host.options.ListTimeout)
 	defer cancel()
-	began := time.Now()
-	tools, err := c.listTools(ctx)
+	began, large := time.Now(), c.tap.Stats().TooLarge
+	var note refusalNote
+	tools, err := c.listTools(context.WithValue(ctx, refusalKey{}, &note))
 	if err != nil {
-		return c.explainConnect(ctx, err)
+		if refusal := c.noted(&note); refusal != nil {
+			return refusal
+		}
+		return c.explainConnect(ctx, err, large)
 	}
 	byName, order := make(map[string]*Tool, len(tools)), make([]string, 0, len(tools))
 	for _, t := range tools {
@@ -274,6 +323,20 @@ func (c *connection) ready(ctx context.Context, since time.Time) error {
 	defer c.mu.Unlock()
 	c.tools, c.order, c.listed = byName, order, began
 	return nil
+}
+
+// noted is what the note holds, unless the reason is known better: no fresh token could
+// be had. nil: nothing.
+func (c *connection) noted(note *refusalNote) error {
+	if c.web == nil || c.web.bearer != nil && c.web.bearer.trouble() != nil {
+		return nil
+	}
+	c.web.mu.Lock()
+	defer c.web.mu.Unlock()
+	if note.refusal == nil { // a nil *signInError is no nil error
+		return nil
+	}
+	return note.refusal
 }
 
 // fresh reports whether the tools were fetched after since; its zero value means: ever.

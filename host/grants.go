@@ -129,11 +129,18 @@ func (b *bearer) used() vault.Secret {
 	return b.token.Header()
 }
 
-// refused tells what is the person's to do from what time will do.
+// held is the token of the last check; zero if there was none.
+func (b *bearer) held() vault.Token {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.token
+}
+
+// refused tells what is the person's to do from what time will do; b.mu is held.
 func (b *bearer) refused(err error) error {
 	switch {
 	case errors.Is(err, vault.ErrReconnect), errors.Is(err, vault.ErrRejected), errors.Is(err, vault.ErrNotFound):
-		return &signInError{status: http.StatusUnauthorized}
+		return &signInError{status: http.StatusUnauthorized, with: b.token}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, vault.ErrUnavailable):
@@ -142,61 +149,111 @@ func (b *bearer) refused(err error) error {
 	return &UnreachableError{Server: b.server.ID, Why: "what you signed in with cannot be read here at the moment", err: err}
 }
 
+// maxRefused is how many resumptions of one call may be refused with 401 although the
+// token was renewed, or could not be for a reason that stays.
+const maxRefused = 3
+
 // renewing is the round tripper right above the network. It sends a request that is
 // no call a second time after a 401, with a fresh token: nothing of it ran. A call is
-// marked before, so it goes through the store first (see carriage.unauthorized).
+// marked before, so it goes through the store first (see carriage.unauthorized). The
+// response to a call is resumed by a GET with what the call was sent with, which may
+// be over by then: such a request gets the token of now.
 type renewing struct {
 	base   http.RoundTripper
 	bearer *bearer
 }
 
 func (r *renewing) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := r.base.RoundTrip(req)
-	sent := vault.NewSecret(req.Header.Get("Authorization"))
-	_, call := req.Context().Value(requestKey{}).(*request)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized || call || sent.IsZero() || req.Body != nil && req.GetBody == nil {
-		return resp, err
+	call, _ := req.Context().Value(requestKey{}).(*request)
+	if call != nil && req.Method == http.MethodGet {
+		return r.resume(req, call)
 	}
-	if r.bearer.renew(req.Context(), sent, "the connection to "+r.bearer.server.name()) != nil {
-		return resp, nil // it goes on as the 401 that it is
+	resp, _, err := r.send(req, call == nil)
+	return resp, err
+}
+
+// send sends a request, and once more after a 401 if it may. cause is why there is no
+// fresh token for that, if the response is the first 401.
+func (r *renewing) send(req *http.Request, renews bool) (resp *http.Response, cause, err error) {
+	resp, err = r.base.RoundTrip(req)
+	sent := vault.NewSecret(req.Header.Get("Authorization"))
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || !renews || sent.IsZero() || req.Body != nil && req.GetBody == nil {
+		return resp, nil, err
+	}
+	if err := r.bearer.renew(req.Context(), sent, "the connection to "+r.bearer.server.name()); err != nil {
+		return resp, err, nil // it goes on as the 401 that it is
 	}
 	again := req.Clone(req.Context())
 	if req.GetBody != nil {
 		if again.Body, err = req.GetBody(); err != nil {
-			return resp, nil //nolint:nilerr // as above
+			return resp, err, nil // it goes on as the 401 that it is
 		}
 	}
 	_ = resp.Body.Close() // nobody reads it
 	again.Header.Set("Authorization", r.bearer.used().Reveal())
-	return r.base.RoundTrip(again)
+	resp, err = r.base.RoundTrip(again)
+	return resp, nil, err
+}
+
+// resume sends a request that resumes the response to a call. The wiretap sends the
+// next one after an error and a 401, for as long as a person is being asked: so what
+// time will not mend is its end. Each try would be another hand-out of the vault.
+func (r *renewing) resume(req *http.Request, call *request) (*http.Response, error) {
+	token, err := r.bearer.header(req.Context(), false)
+	switch {
+	case errors.Is(err, errOtherGrant):
+		return forbidden(req), nil
+	case err != nil:
+		return nil, err
+	case !token.IsZero():
+		req = req.Clone(req.Context())
+		req.Header.Set("Authorization", token.Reveal())
+	}
+	resp, cause, err := r.send(req, true)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || req.Header.Get("Authorization") == "" {
+		return resp, err
+	}
+	if cause != nil && !errors.As(cause, new(*signInError)) {
+		_ = resp.Body.Close()
+		return nil, cause // the authorization server, or the vault, is away
+	}
+	if call.refused++; call.refused < maxRefused {
+		return resp, nil
+	}
+	_ = resp.Body.Close()
+	return forbidden(req), nil
+}
+
+// forbidden is the response that ends the resuming: no later request would fare better.
+func forbidden(req *http.Request) *http.Response {
+	return &http.Response{
+		Status: "403 Forbidden", StatusCode: http.StatusForbidden, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header), Body: http.NoBody, Request: req,
+	}
 }
 
 // purpose is what the audit says that a token was read for.
 func (c *carriage) purpose() string { return c.call.Method + " " + tidy(c.call.Name) }
 
-// authorized checks, before the mark, that the token is good.
-func (c *carriage) authorized(conn *connection) error {
+// authorized checks, before the mark of a request or an answer, that the token is good.
+func (c *carriage) authorized(ctx context.Context, conn *connection) error {
 	if conn.web == nil || conn.web.bearer == nil {
 		return nil
 	}
-	return conn.web.bearer.check(withCall(c.ctx, c.call.ID), c.purpose())
+	return conn.web.bearer.check(withCall(ctx, c.call.ID), c.purpose())
 }
 
 // unauthorized settles a send that the server refused with 401, or with 403 and a
 // challenge. Nothing ran. A refused token is renewed, and the call sent once more.
 func (c *carriage) unauthorized(conn *connection, status int, header string) sent {
+	refusal := &signInError{status: status, challenge: header}
 	if conn.web == nil || conn.web.bearer == nil {
-		c.block(inbox.ReasonSignIn, "")
+		c.blockForSignIn(refusal)
 		return sentStop
 	}
-	asked := readChallenge(header)
+	refusal.with = conn.web.bearer.held()
 	used := conn.web.bearer.used()
-	switch {
-	case status == http.StatusForbidden && asked.code == "insufficient_scope":
-		c.host.want(c.claim.Principal, c.server.ID, asked.scopes)
-		c.blockFor(inbox.ReasonSignIn, missingSentence(c.name(), asked.scopes))
-		return sentStop
-	case status == http.StatusUnauthorized && !used.IsZero() && !c.tries.renewed:
+	if status == http.StatusUnauthorized && !used.IsZero() && !c.tries.renewed {
 		c.tries.renewed = true
 		err := conn.web.bearer.renew(withCall(c.ctx, c.call.ID), used, c.purpose())
 		if err == nil {
@@ -208,8 +265,34 @@ func (c *carriage) unauthorized(conn *connection, status int, header string) sen
 			return sentStop
 		}
 	}
-	c.block(inbox.ReasonSignIn, "")
+	c.blockForSignIn(refusal)
 	return sentStop
+}
+
+// blockForSignIn blocks the call until the person has signed in, or allowed more. If
+// they did while the server refused it, nothing else would let it go on.
+func (c *carriage) blockForSignIn(refusal *signInError) {
+	h := c.host
+	asked := readChallenge(refusal.challenge)
+	scopes := lacking(refusal.status, asked)
+	detail := h.signInSentence(c.server)
+	if len(scopes) > 0 || refusal.status == http.StatusForbidden && asked.code == codeScope {
+		detail = missingSentence(c.name(), scopes)
+	}
+	h.want(c.ctx, c.claim.Principal, c.server, scopes)
+	c.blockFor(inbox.ReasonSignIn, detail)
+	if h.vault == nil || !c.server.signable() {
+		return
+	}
+	c.host.record("signed in meanwhile", c.claim, func(ctx context.Context) error {
+		grants, err := h.vault.Grants(ctx, vault.Principal(c.claim.Principal), c.server.provider())
+		for _, g := range grants {
+			if g.Label == vault.DefaultLabel && refusal.answeredBy(g) {
+				_, err = h.inbox.UnblockFor(ctx, c.claim.Principal, c.server.ID, inbox.ReasonSignIn)
+			}
+		}
+		return err
+	})
 }
 
 // cannotSend is cannot for a call that is marked, and of which nothing ran.
@@ -221,24 +304,32 @@ func (c *carriage) cannotSend(conn *connection, err error) {
 	c.cannot(c.host.pool(conn.server, conn.principal), err)
 }
 
-// want remembers which scopes the server missed, for the next sign-in (MCP 2026-07-28
-// basic/authorization, "Step-Up Authorization Flow"). It is known to this machine.
-func (h *Host) want(p inbox.Principal, server string, scopes []string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	key := poolKey{p.Key(), server}
-	for _, scope := range scopes {
-		if !slices.Contains(h.wanted[key], scope) && len(h.wanted[key]) < maxScopes {
-			h.wanted[key] = append(h.wanted[key], scope)
-		}
+// codeScope says that a token is good and does not allow enough (RFC 6750 3.1).
+const codeScope = "insufficient_scope"
+
+// lacking are the scopes that a server says to miss; nil if that is not what it says.
+// Servers with the SDK's middleware send 403 with the scopes and no code.
+func lacking(status int, c challenge) []string {
+	if status == http.StatusForbidden && (c.code == codeScope || c.code == "") {
+		return c.scopes
 	}
+	return nil
 }
 
-// missing are the scopes that the server missed since the last sign-in.
-func (h *Host) missing(p inbox.Principal, server string) []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.wanted[poolKey{p.Key(), server}])
+func (e *signInError) lacking() []string { return lacking(e.status, readChallenge(e.challenge)) }
+
+// want remembers which scopes the server missed, for the next sign-in on whichever
+// machine (MCP 2026-07-28 basic/authorization, "Step-Up Authorization Flow"). If that
+// cannot be written the server will say it again.
+func (h *Host) want(ctx context.Context, p inbox.Principal, s *Server, scopes []string) {
+	if len(scopes) == 0 || h.vault == nil || !s.signable() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.leaseTime())
+	defer cancel()
+	if err := h.vault.Want(ctx, vault.Principal(p), s.provider(), "", scopes); err != nil {
+		h.log.Warn("host: what a server misses could not be kept", "server", s.ID, "err", err)
+	}
 }
 
 // renew lets go of the connections that were made before a sign-in, or under it.
@@ -252,20 +343,50 @@ func (p *pool) renew() {
 	}
 }
 
-// wantsSignIn reports whether the server refused the last connection, or a request on
-// one that is open, for want of a sign-in.
-func (p *pool) wantsSignIn() bool {
+// refusal is how the server refused the last connection, or a request on one that is
+// open, for want of a sign-in; nil if it did not.
+func (p *pool) refusal() *signInError {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.list) == 0 {
-		return errors.As(p.last, new(*signInError))
+		refusal := (*signInError)(nil)
+		errors.As(p.last, &refusal)
+		return refusal
 	}
 	for _, c := range p.list {
-		if c.web != nil && c.web.wanted() != nil {
-			return true
+		if c.web == nil {
+			continue
+		}
+		if refusal := c.web.wanted(); refusal != nil {
+			return refusal
 		}
 	}
-	return false
+	return nil
+}
+
+// answeredBy reports whether the grant is one that the server has not refused yet: the
+// person has signed in since.
+func (e *signInError) answeredBy(g vault.Grant) bool {
+	return g.Status == vault.Alive && (g.ID != e.with.Grant() || g.Generation != e.with.Generation())
+}
+
+// answered reports whether the person has signed in since, perhaps on another machine.
+// Then the refusal is forgotten.
+func (p *pool) answered(refusal *signInError, g vault.Grant) bool {
+	if !refusal.answeredBy(g) {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.list {
+		if c.web != nil {
+			c.web.forgive(refusal)
+		}
+	}
+	if last := (*signInError)(nil); errors.As(p.last, &last) && last == refusal {
+		p.last = nil
+	}
+	return true
 }
 
 type callKey struct{}
@@ -276,29 +397,44 @@ func withCall(ctx context.Context, id inbox.CallID) context.Context {
 }
 
 // VaultAudit is the [vault.Options].Audit of a host's vault: each use of a person's
-// credential is a row of the audit of in, with the server and the call that it is for.
-// Where that row cannot be written no credential is given out.
+// credential is a row of the audit of in, with the server and the call that it is for,
+// and so is the end of a sign-in. Where that row cannot be written no credential is given
+// out.
 func VaultAudit(in *inbox.Inbox, servers []*Server) func(context.Context, vault.Event) error {
+	ids := VaultServers(servers)
+	return func(ctx context.Context, e vault.Event) error {
+		server := ids[e.Provider]
+		if server == "" {
+			server = e.Provider
+		}
+		person := inbox.Principal(e.Principal)
+		switch {
+		case person.Issuer == "": // registrations belong to nobody
+			return nil
+		case e.Kind == vault.KindGrant && e.Action == vault.ActionDelete:
+			return in.CredentialChanged(ctx, person, inbox.CredentialChange{Kind: inbox.AuditSignedOut, Server: server})
+		case e.Kind == vault.KindRevocation && e.Action == vault.ActionGaveUp:
+			return in.CredentialChanged(ctx, person, inbox.CredentialChange{Kind: inbox.AuditNotRevoked, Server: server, State: "gave_up"})
+		case e.Kind == vault.KindGrant && (e.Action == vault.ActionRead || e.Action == vault.ActionRenew), e.Kind == vault.KindRevocation && e.Action == vault.ActionRevoke:
+		default: // what is stored is not read; the host says what came of it
+			return nil
+		}
+		call, _ := ctx.Value(callKey{}).(inbox.CallID)
+		return in.CredentialRead(ctx, person, inbox.CredentialUse{
+			Call: call, Server: server, Credential: e.Label, Purpose: string(e.Action) + ": " + e.Purpose,
+		})
+	}
+}
+
+// VaultServers are the ids of the servers by the provider of their grants in the vault.
+func VaultServers(servers []*Server) map[string]string {
 	ids := make(map[string]string, len(servers))
 	for _, s := range servers {
 		if s.Kind() == HTTP {
 			ids[s.provider()] = s.ID
 		}
 	}
-	return func(ctx context.Context, e vault.Event) error {
-		uses := e.Action == vault.ActionRead || e.Action == vault.ActionRenew || e.Action == vault.ActionRevoke
-		if e.Kind != vault.KindGrant || !uses || e.Principal.Issuer == "" {
-			return nil // what is stored or deleted is not read, and registrations belong to nobody
-		}
-		call, _ := ctx.Value(callKey{}).(inbox.CallID)
-		server := ids[e.Provider]
-		if server == "" {
-			server = e.Provider
-		}
-		return in.CredentialRead(ctx, inbox.Principal(e.Principal), inbox.CredentialUse{
-			Call: call, Server: server, Credential: e.Label, Purpose: string(e.Action) + ": " + e.Purpose,
-		})
-	}
+	return ids
 }
 
 // VaultEndpoint is the [vault.Options].Endpoint of a host's vault. Requests for a

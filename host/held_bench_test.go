@@ -15,7 +15,6 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,8 +26,10 @@ import (
 	"github.com/parley-mcp/parley/store/sqlitestore"
 )
 
-// heldPeople hold the calls, on a session each.
-const heldPeople = 10
+const (
+	heldPeople = 10  // hold the calls, on a session each
+	heldAtOnce = 100 // calls are on their way to being held
+)
 
 // BenchmarkHeld measures the memory of a process that holds calls of a legacy
 // server on ten sessions: of a host, and of a bare client of the SDK. Both and
@@ -47,6 +48,7 @@ func BenchmarkHeld(b *testing.B) {
 			b.ReportMetric(bare.live/each, "bare-B/call")
 			b.ReportMetric(own.live/bare.live, "host-of-bare")
 			b.ReportMetric(own.resident/bare.resident, "host-of-bare-resident")
+			b.ReportMetric(own.peak/bare.peak, "host-of-bare-peak")
 			b.ReportMetric(own.goroutines/each, "host-goroutines/call")
 			b.ReportMetric(bare.goroutines/each, "bare-goroutines/call")
 		})
@@ -54,15 +56,16 @@ func BenchmarkHeld(b *testing.B) {
 }
 
 // heldMemory is what a process says of itself, in bytes: live is what the heap
-// holds after a collection and the stacks, resident what the system counts.
-type heldMemory struct{ live, resident, goroutines float64 }
+// holds after a collection and the stacks, resident what the system counts then,
+// and peak the most that it has counted.
+type heldMemory struct{ live, resident, peak, goroutines float64 }
 
 // holdIn runs the server and a client, and ends both with the benchmark.
 func holdIn(b *testing.B, kind string, calls int) heldMemory {
 	address := strings.TrimSpace(heldProcess(b, "server", "", calls)())
 	client := heldProcess(b, kind, address, calls)
 	var m heldMemory
-	if _, err := fmt.Sscan(client(), &m.live, &m.resident, &m.goroutines); err != nil {
+	if _, err := fmt.Sscan(client(), &m.live, &m.resident, &m.peak, &m.goroutines); err != nil {
 		b.Fatal(err)
 	}
 	return m
@@ -138,33 +141,34 @@ func heldServer() error {
 func heldBare(address string, calls int) error {
 	ctx := context.Background()
 	var held atomic.Int64
-	all := make(chan struct{})
 	client := mcp.NewClient(&mcp.Implementation{Name: "bare", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			if held.Add(1) == int64(calls) {
-				close(all)
-			}
+			held.Add(1)
 			<-ctx.Done()
 			return nil, ctx.Err()
 		},
 	})
 	errs := make(chan error, calls)
+	var sessions []*mcp.ClientSession
 	for range heldPeople {
 		session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: address}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 		if err != nil {
 			return err
 		}
-		for range calls / heldPeople {
-			go func() {
-				_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "seat"})
-				errs <- err
-			}()
-		}
+		sessions = append(sessions, session)
 	}
-	select {
-	case err := <-errs:
-		return err
-	case <-all:
+	for n := range calls {
+		go func() {
+			_, err := sessions[n%heldPeople].CallTool(ctx, &mcp.CallToolParams{Name: "seat"})
+			errs <- err
+		}()
+		for (n+1)%heldAtOnce == 0 && held.Load() <= int64(n) {
+			select {
+			case err := <-errs:
+				return err
+			case <-time.After(time.Millisecond):
+			}
+		}
 	}
 	return tellMemory()
 }
@@ -176,44 +180,30 @@ func heldHost(address, dir string, calls int) error {
 	if err != nil {
 		return err
 	}
+	var held atomic.Int64
 	in := inbox.New(store, inbox.NewKeys(), &inbox.Options{
 		OpenQuestions: calls, QuestionsPerMinute: calls, Lease: time.Hour, Poll: time.Hour,
+		Observe: func(e *inbox.AuditEntry) {
+			if e.Kind == inbox.AuditAsked {
+				held.Add(1)
+			}
+		},
 	})
 	h, err := host.New(in, []*host.Server{{ID: "s", URL: address}}, &host.Options{Concurrency: calls})
 	if err != nil {
 		return err
 	}
 	go func() { _ = h.Run(ctx) }()
-	person := func(n int) inbox.Principal { return inbox.Principal{Issuer: "i", Subject: fmt.Sprint(n)} }
-	var wg sync.WaitGroup
-	for n := range heldPeople {
-		wg.Go(func() {
-			for range calls / heldPeople {
-				if _, err := h.Start(ctx, person(n), host.NewCall{Server: "s", Name: "seat"}); err != nil {
-					fmt.Fprintln(os.Stderr, "Start:", err)
-					os.Exit(1)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	for {
-		open := 0
-		for n := range heldPeople {
-			err := store.View(ctx, person(n).Key(), func(tx inbox.Tx) error {
-				of, _, err := tx.CountQuestions("s", time.Unix(0, 0))
-				open += of
-				return err
-			})
-			if err != nil {
-				return err
-			}
+	for n := range calls {
+		person := inbox.Principal{Issuer: "i", Subject: fmt.Sprint(n % heldPeople)}
+		if _, err := h.Start(ctx, person, host.NewCall{Server: "s", Name: "seat"}); err != nil {
+			return err
 		}
-		if open == calls {
-			return tellMemory()
+		for (n+1)%heldAtOnce == 0 && held.Load() <= int64(n) {
+			time.Sleep(time.Millisecond) //nolint:forbidigo // a process of its own, which the parent ends
 		}
-		time.Sleep(time.Second) //nolint:forbidigo // a process of its own, which the parent ends
 	}
+	return tellMemory()
 }
 
 // tellMemory collects what is garbage, says what is left, and stays.
@@ -225,14 +215,19 @@ func tellMemory() error {
 	debug.FreeOSMemory()
 	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 	metrics.Read(samples)
-	status, err := os.ReadFile("/proc/self/statm")
+	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return err
 	}
-	var size, resident uint64
-	if _, err := fmt.Sscan(string(status), &size, &resident); err != nil {
-		return err
+	size := map[string]uint64{} // in kB
+	for line := range strings.Lines(string(status)) {
+		name, value, _ := strings.Cut(line, ":")
+		if kilobytes, ok := strings.CutSuffix(strings.TrimSpace(value), " kB"); ok {
+			if size[name], err = strconv.ParseUint(kilobytes, 10, 64); err != nil {
+				return err
+			}
+		}
 	}
-	fmt.Println(samples[0].Value.Uint64()+samples[1].Value.Uint64(), resident*uint64(os.Getpagesize()), runtime.NumGoroutine())
+	fmt.Println(samples[0].Value.Uint64()+samples[1].Value.Uint64(), size["VmRSS"]<<10, size["VmHWM"]<<10, runtime.NumGoroutine())
 	select {}
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/exact"
+	"github.com/parley-mcp/parley/internal/wiretap"
 	"github.com/parley-mcp/parley/policy"
 	"github.com/parley-mcp/parley/vault"
 )
@@ -42,11 +44,24 @@ type Options struct {
 	// Default: a clone of [http.DefaultTransport].
 	Transport http.RoundTripper
 
+	// Modes are the modes of questions that the surfaces on this inbox can answer. Servers
+	// are told of these and no others, and a question of another mode is refused. nil:
+	// [inbox.Form] and [inbox.URL], which the page of package serve has both. Empty: none,
+	// and servers learn that nobody can be asked.
+	Modes []inbox.Mode
+
 	ConnectTimeout time.Duration // until a session is open, the start of a program included; default 60 s
-	ProbeTimeout   time.Duration // for a program's silence on server/discover; default 3 s
+	ProbeTimeout   time.Duration // for a server's silence on server/discover, after which it counts as legacy; default 3 s
+	ListTimeout    time.Duration // for all pages of a server's list of tools; default 30 s
 	Grace          time.Duration // how long a stop waits for replies; default 10 s
 	Poll           time.Duration // how often Run looks without a hint; default 5 s
-	Concurrency    int           // calls in flight at once; default 256
+	Concurrency    int           // calls in flight at once, without those that are held; default 256
+
+	// Held is how many calls may wait for a person on an open connection, over all
+	// people: each keeps some 60 kB and an open file. What servers ask beyond it is
+	// refused with too_many_questions. Default 10,000.
+	Held       int
+	MaxMessage int // bytes of one message of a server that are read; default and most 15 MiB
 
 	// Policy says what may leave, and what may be shown. Default: [policy.Default].
 	Policy policy.Policy
@@ -75,6 +90,7 @@ type Host struct {
 	servers map[string]*Server
 	order   []string
 	options Options
+	modes   modes // of the options
 	http    http.RoundTripper
 	policy  policy.Policy
 	vault   *vault.Vault // nil: nobody signs in
@@ -84,6 +100,8 @@ type Host struct {
 
 	stopping chan struct{} // closed by Close
 	runs     atomic.Bool   // Run was called
+	keeping  sync.Mutex    // held by the one [Host.Auto] that does the housekeeping where Run was not
+	keepNext time.Time     // when it is due again; guarded by keeping
 	stopOnce sync.Once
 	group    sync.WaitGroup  // goroutines of this host
 	base     context.Context // of all work; ends after the grace of a stop
@@ -95,9 +113,10 @@ type Host struct {
 	pools   map[poolKey]*pool
 	eras    map[string]inbox.Era // by server, once known
 	running map[inbox.CallID]*carriage
-	wanted  map[poolKey][]string // scopes that servers missed
-	lease   time.Duration        // of the last claim
-	freed   chan struct{}        // has room for one: a call is no longer in flight
+	resting int           // of those that run: they wait for a person
+	lease   time.Duration // of the last claim
+	freed   chan struct{} // has room for one: a call is no longer in flight
+	told    time.Time     // the last line of the log on calls that could not be claimed
 }
 
 type poolKey struct{ principal, server string }
@@ -108,12 +127,16 @@ func New(in *inbox.Inbox, servers []*Server, options *Options) (*Host, error) {
 	h := &Host{
 		inbox: in, servers: map[string]*Server{}, stopping: make(chan struct{}),
 		pools: map[poolKey]*pool{}, eras: map[string]inbox.Era{}, running: map[inbox.CallID]*carriage{},
-		wanted: map[poolKey][]string{}, lease: defaultLease, freed: make(chan struct{}, 1),
+		lease: defaultLease, freed: make(chan struct{}, 1),
 	}
 	if options != nil {
 		h.options = *options
 	}
 	o := &h.options
+	var err error
+	if h.modes, err = modesOf(o.Modes); err != nil {
+		return nil, err
+	}
 	h.vault = o.Vault
 	if o.ClientMetadataURL != "" && !documentURL(o.ClientMetadataURL) {
 		return nil, fmt.Errorf("%w: a client ID metadata document has an https address with a path", ErrInvalid)
@@ -125,7 +148,7 @@ func New(in *inbox.Inbox, servers []*Server, options *Options) (*Host, error) {
 		field    *time.Duration
 		standard time.Duration
 	}{
-		{&o.ConnectTimeout, connectTimeout}, {&o.ProbeTimeout, probeTimeout}, {&o.Grace, 10 * time.Second},
+		{&o.ConnectTimeout, connectTimeout}, {&o.ProbeTimeout, probeTimeout}, {&o.ListTimeout, listTimeout}, {&o.Grace, 10 * time.Second},
 		{&o.Poll, 5 * time.Second},
 	} {
 		if *d.field <= 0 {
@@ -134,6 +157,12 @@ func New(in *inbox.Inbox, servers []*Server, options *Options) (*Host, error) {
 	}
 	if o.Concurrency <= 0 {
 		o.Concurrency = 256
+	}
+	if o.Held <= 0 {
+		o.Held = 10_000
+	}
+	if o.MaxMessage <= 0 || o.MaxMessage > wiretap.DefaultMaxMessage { // past it the SDK gives up the connection
+		o.MaxMessage = wiretap.DefaultMaxMessage
 	}
 	if h.log = o.Log; h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
@@ -150,6 +179,9 @@ func New(in *inbox.Inbox, servers []*Server, options *Options) (*Host, error) {
 		// A request on a connection that the server closes at that moment is
 		// uncertain. Common servers close idle ones after five seconds: be first.
 		t.IdleConnTimeout = 3 * time.Second
+		// A held call keeps a connection for as long as its person thinks, and these
+		// are most of what it keeps. What is larger goes past them.
+		t.ReadBufferSize, t.WriteBufferSize = 1<<10, 1<<10
 		h.http = t
 	}
 	for _, s := range servers {
@@ -240,24 +272,25 @@ func (h *Host) borrow(ctx context.Context, p inbox.Principal, id string) (*conne
 		c, err := pl.acquire(ctx, "", true)
 		if err != nil {
 			h.group.Done()
-			return nil, nil, h.outward(s, err)
+			return nil, nil, h.outward(ctx, p, s, err)
 		}
 		if err = c.ready(ctx, time.Now().Add(-listAge)); err == nil {
 			return c, func() { pl.release(c); h.group.Done() }, nil
 		}
 		pl.release(c)
-		if first && errors.Is(err, errOtherGrant) {
+		if first && (errors.Is(err, errOtherGrant) || errors.Is(err, errRefused)) {
 			pl.drop(c)
 			continue
 		}
 		h.group.Done()
-		return nil, nil, h.outward(s, err)
+		return nil, nil, h.outward(ctx, p, s, err)
 	}
 }
 
 // outward names the server in an error that has no type of its own outside.
-func (h *Host) outward(s *Server, err error) error {
+func (h *Host) outward(ctx context.Context, p inbox.Principal, s *Server, err error) error {
 	if want := (*signInError)(nil); errors.As(err, &want) {
+		h.want(ctx, p, s, want.lacking())
 		return fmt.Errorf("%w: %q", ErrSignIn, s.ID)
 	}
 	return err
@@ -329,6 +362,11 @@ func (h *Host) Start(ctx context.Context, p inbox.Principal, n NewCall) (*inbox.
 		if json.Unmarshal(n.Arguments, &object) != nil || object == nil {
 			return nil, fmt.Errorf("%w: arguments must be a JSON object", ErrInvalid)
 		}
+		// A page shows the last of two members to whoever approves the call, and the
+		// server may take the first.
+		if exact.Once(n.Arguments) != nil {
+			return nil, fmt.Errorf("%w: arguments name a member twice", ErrInvalid)
+		}
 		// A message nested deeper than the wiretap reads does not leave this host,
 		// and the server would pass for unreachable until the call expires.
 		if nesting(n.Arguments) > maxNesting {
@@ -343,7 +381,7 @@ func (h *Host) Start(ctx context.Context, p inbox.Principal, n NewCall) (*inbox.
 	if n.Method == "tools/call" && c.tool(n.Name) == nil {
 		// It may have been added since the list was fetched.
 		if err := c.ready(ctx, time.Now()); err != nil {
-			return nil, h.outward(c.server, err)
+			return nil, h.outward(ctx, p, c.server, err)
 		}
 		if c.tool(n.Name) == nil {
 			return nil, fmt.Errorf("%w: %q has no %q", ErrNoTool, n.Server, tidy(n.Name))
@@ -375,9 +413,11 @@ func (h *Host) compose(ctx context.Context, p inbox.Principal, c *connection, n 
 	}
 	switch d.Effect {
 	case policy.Ask:
-		call.Ask = ask(d, c.server, tool)
+		call.Ask = ask(d, tool)
 	case policy.Deny:
 		call.Deny = &inbox.Denial{Rule: d.Rule, Reason: d.Reason}
+	default:
+		call.Rule = d.Rule
 	}
 	return h.inbox.Compose(ctx, p, call)
 }
@@ -405,74 +445,6 @@ func (h *Host) judge(ctx context.Context, p inbox.Principal, c *connection, n *N
 	}
 	d, err := h.decide(ctx, in)
 	return d, tool, err
-}
-
-// Status is what is known of a server, for people.
-type Status struct {
-	ID       string
-	Name     string
-	Kind     Kind
-	Local    bool   // a program, or an endpoint on loopback
-	Address  string // without secrets
-	Domain   string // of the URL; empty for a program
-	Trusted  bool
-	State    State
-	Era      inbox.Era // empty if not known yet
-	Revision string
-	Error    string // failed: one sentence, with the last lines that a program wrote
-	Junk     int64  // lines or messages that were no JSON-RPC, skipped
-}
-
-// State is a state of a server's connection.
-type State string
-
-const (
-	Connected State = "connected"
-	Idle      State = "idle" // nothing was to be done yet
-	Broken    State = "failed"
-)
-
-// Servers lists the servers as p sees them, in the order of the servers file.
-func (h *Host) Servers(p inbox.Principal) []Status {
-	list := make([]Status, 0, len(h.order))
-	for _, id := range h.order {
-		s := h.servers[id]
-		st := Status{
-			ID: id, Name: s.name(), Kind: s.Kind(), Local: s.Local(), Address: s.Address(), Domain: s.Domain(),
-			Trusted: s.Trusted, State: Idle,
-		}
-		h.mu.Lock()
-		st.Era = h.eras[id]
-		pl := h.pools[poolKey{p.Key(), id}]
-		h.mu.Unlock()
-		if pl != nil {
-			open, last := pl.snapshot()
-			switch {
-			case open != nil:
-				st.State, st.Era, st.Revision, st.Junk = Connected, open.era, open.revision, open.tap.Stats().Junk
-			case last != nil:
-				st.State, st.Error = Broken, sentence(s, last)
-			}
-		}
-		list = append(list, st)
-	}
-	return list
-}
-
-// sentence tells people why a server cannot be used.
-func sentence(s *Server, err error) string {
-	if errors.As(err, new(*signInError)) {
-		return explain(inbox.ReasonSignIn, s.name(), "")
-	}
-	var u *UnreachableError
-	if !errors.As(err, &u) {
-		return explain(inbox.ReasonUnreachable, s.name(), "the connection failed")
-	}
-	word := u.Why
-	if u.Stderr != "" {
-		word += "; it last wrote: " + u.Stderr
-	}
-	return explain(inbox.ReasonUnreachable, s.name(), word)
 }
 
 // Close stops the host: calls in flight get Options.Grace to finish, held

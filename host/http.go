@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+
+	"github.com/parley-mcp/parley/vault"
 )
 
 // headers is the outermost round tripper of one HTTP connection: it adds the
@@ -26,6 +28,7 @@ type headers struct {
 type signInError struct {
 	status    int
 	challenge string
+	with      vault.Token // what the request was authorized with; zero: nothing
 }
 
 func (e *signInError) Error() string {
@@ -45,16 +48,22 @@ func (h *headers) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := h.authorize(req); err != nil {
 		return nil, err
 	}
-	resp, err := h.base.RoundTrip(req)
+	resp, err := roundTrip(h.base, req, streamWait)
 	if err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
 	switch {
 	case wantsSignIn(resp.StatusCode, resp.Header.Get("WWW-Authenticate")):
-		h.signIn = &signInError{resp.StatusCode, resp.Header.Get("WWW-Authenticate")}
-	case resp.StatusCode < 400:
-		h.signIn = nil
+		h.signIn = &signInError{status: resp.StatusCode, challenge: resp.Header.Get("WWW-Authenticate")}
+		if h.bearer != nil {
+			h.signIn.with = h.bearer.held()
+		}
+		if note, ok := req.Context().Value(refusalKey{}).(*refusalNote); ok {
+			note.refusal = h.signIn
+		}
+	case resp.StatusCode < 400 && req.Method == http.MethodPost:
+		h.signIn = nil // the end of a session, or its stream, is granted to anybody
 	}
 	h.mu.Unlock()
 	gone := resp.StatusCode == http.StatusNotFound && req.Header.Get("Mcp-Session-Id") != ""
@@ -115,6 +124,21 @@ func (h *headers) wanted() *signInError {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.signIn
+}
+
+// A refusalNote in a context keeps how the server refused a request of that context,
+// whatever becomes of others that are on their way.
+type refusalNote struct{ refusal *signInError }
+
+type refusalKey struct{}
+
+// forgive forgets a refusal that a sign-in on another machine has answered.
+func (h *headers) forgive(refusal *signInError) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.signIn == refusal {
+		h.signIn = nil
+	}
 }
 
 // refused is why the connection is not authorized, if that is known.

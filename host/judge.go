@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/elicitation"
+	"github.com/parley-mcp/parley/internal/exact"
 	"github.com/parley-mcp/parley/internal/wiretap"
 )
 
@@ -16,20 +18,22 @@ const (
 	codeInvalidParams  = -32602
 	codeServerError    = -32000
 	codeHeaderMismatch = -32020 // MCP 2026-07-28 basic/transports, standard request headers
-	codeURLsNeeded     = -32042 // MCP 2025-11-25 client/elicitation, "URL Elicitation Required Error"
+	codeUnsupported    = -32022 // MCP 2026-07-28 basic/versioning, UnsupportedProtocolVersionError
+	codeURLsNeeded     = -32042 // MCP 2025-11-25 client/elicitation, "URL Elicitation Required Error"; of that revision only
 )
 
 // judgement is what a reply means for its call.
 type judgement int
 
 const (
-	outcomeDone    judgement = iota // the result is final
-	outcomeFailed                   // an error, or a result that says error
-	outcomeAsks                     // a round of questions
-	outcomeLater                    // request state without questions: send again after a while
-	outcomeLapsed                   // the paused work is not accepted any more
-	outcomeList                     // -32020: list the tools and send once more
-	outcomeUnknown                  // the server itself does not know what became of the work
+	outcomeDone     judgement = iota // the result is final
+	outcomeFailed                    // an error, or a result that says error
+	outcomeAsks                      // a round of questions
+	outcomeLater                     // request state without questions: send again after a while
+	outcomeLapsed                    // the paused work is not accepted any more
+	outcomeList                      // -32020: list the tools and send once more
+	outcomeRevision                  // -32022: begin a new session and send once more
+	outcomeUnknown                   // the server itself does not know what became of the work
 )
 
 // A verdict is a judgement with what goes with it.
@@ -40,16 +44,18 @@ type verdict struct {
 	result       json.RawMessage // the `result` or `error` member, as it came
 	isError      bool            // result is a JSON-RPC error
 	requestState string
+	emptyState   bool // requestState was there, as ""
 	expiresAt    time.Time
 	wait         time.Duration // outcomeLater: what the server asked for
 	questions    []inbox.NewQuestion
-	refused      int // questions that are too many to be shown to anyone
+	refused      int                    // questions that are too many to be shown to anyone
+	unshown      *inbox.RefusedQuestion // what the policy does not let through
 }
 
-// judgeError reads the error member of a reply. sentState says that the
+// judgeError reads the error member of a reply of that era. sentState says that the
 // request carried request state; listed, that the tools were listed and the
 // request sent once more already.
-func judgeError(raw json.RawMessage, sentState, listed bool) verdict {
+func judgeError(raw json.RawMessage, era inbox.Era, sentState, listed bool) verdict {
 	v := verdict{judgement: outcomeFailed, reason: ReasonServerError, result: raw, isError: true}
 	e, err := wiretap.ParseError(raw)
 	if err != nil {
@@ -60,7 +66,7 @@ func judgeError(raw json.RawMessage, sentState, listed bool) verdict {
 		Reason       string            `json:"reason"`
 		Elicitations []json.RawMessage `json:"elicitations"`
 	}
-	_ = json.Unmarshal(e.Data, &data) // data may be anything; what cannot be read says nothing
+	_ = exact.Unmarshal(e.Data, &data) // data may be anything; what cannot be read says nothing
 	switch {
 	case e.Code == codeInvalidParams && data.Reason == "invalid_request_state":
 		v.judgement, v.reason = outcomeLapsed, ReasonLapsed
@@ -69,10 +75,15 @@ func judgeError(raw json.RawMessage, sentState, listed bool) verdict {
 		v.judgement, v.reason = outcomeLapsed, ReasonProbablyLapsed
 	case e.Code == codeHeaderMismatch && !listed:
 		v.judgement = outcomeList
+	case e.Code == codeUnsupported:
+		v.judgement = outcomeRevision
 	case e.Code == codeServerError && data.Reason == "outcome_unknown":
 		v.judgement, v.reason = outcomeUnknown, ReasonOutcomeUnknown
 	case e.Code == codeServerError && data.Reason == "call_in_progress":
 		v.judgement, v.reason = outcomeUnknown, ReasonInProgress
+	case e.Code == codeURLsNeeded && era == inbox.Modern:
+		// MCP 2026-07-28 schema: reserved, "2025-11-25 only". There is no request state to go on with.
+		v.reason, v.word = ReasonBadQuestion, "it named pages to open in an error, which its protocol revision does not have"
 	case e.Code == codeURLsNeeded:
 		return judgeURLsNeeded(v, data.Elicitations)
 	}
@@ -97,25 +108,22 @@ func judgeURLsNeeded(v verdict, list []json.RawMessage) verdict {
 	asks := verdict{judgement: outcomeAsks}
 	seen := map[string]bool{}
 	for i, params := range list {
-		mode, what := checkElicitation(params)
-		if what == "" && mode != inbox.URL {
+		p, what := checkElicitation(params)
+		if what == "" && p.Mode != elicitation.URL {
 			what = "only pages to open may be named there"
 		}
 		if what != "" {
 			return bad(what)
 		}
-		var id struct {
-			ID string `json:"elicitationId"`
+		id := p.ID
+		if id == "" { // MCP 2025-11-25 requires one; without it the place in the list will do
+			id = fmt.Sprintf("url-%d", i+1)
 		}
-		_ = json.Unmarshal(params, &id)
-		if id.ID == "" { // MCP 2025-11-25 requires one; without it the place in the list will do
-			id.ID = fmt.Sprintf("url-%d", i+1)
+		for seen[id] {
+			id += "'"
 		}
-		for seen[id.ID] {
-			id.ID += "'"
-		}
-		seen[id.ID] = true
-		asks.questions = append(asks.questions, inbox.NewQuestion{Key: id.ID, Params: params})
+		seen[id] = true
+		asks.questions = append(asks.questions, inbox.NewQuestion{Key: id, Params: params})
 	}
 	return asks
 }
@@ -150,13 +158,13 @@ func judgeResult(raw json.RawMessage, method string, era inbox.Era) verdict {
 		var r struct {
 			IsError json.RawMessage `json:"isError"`
 		}
-		if _ = json.Unmarshal(raw, &r); method == "tools/call" && string(r.IsError) == "true" {
+		if _ = exact.Unmarshal(raw, &r); method == "tools/call" && string(r.IsError) == "true" {
 			return failed(ReasonToolError, "")
 		}
 		return verdict{judgement: outcomeDone, result: raw}
 	}
 
-	v := verdict{judgement: outcomeAsks, requestState: in.State, expiresAt: in.ExpiresAt, wait: min(in.TTL, time.Hour)}
+	v := verdict{judgement: outcomeAsks, requestState: in.State, emptyState: in.HasState && in.State == "", expiresAt: in.ExpiresAt, wait: min(in.TTL, time.Hour)}
 	if len(in.Requests) == 0 {
 		// MCP 2026-07-28 basic/patterns/mrtr: without inputRequests "the client
 		// MAY retry the original request immediately".
@@ -195,28 +203,20 @@ func foreign(method string) string {
 // host must know them; what says what is wrong with them, if they cannot be
 // shown to anyone. A schema outside the subset is no fault here: the question
 // is parked, and the surface says why it cannot be drawn.
-func checkElicitation(params json.RawMessage) (mode inbox.Mode, what string) {
-	var e struct {
-		Mode    *string `json:"mode"`
-		Message *string `json:"message"`
-		URL     *string `json:"url"`
-	}
-	if len(params) == 0 || json.Unmarshal(params, &e) != nil {
-		return "", "it cannot be read"
-	}
-	mode = inbox.Form // MCP 2026-07-28 client/elicitation, "Elicitation Requests" C1: no mode is form
-	if e.Mode != nil {
-		mode = inbox.Mode(*e.Mode)
+func checkElicitation(params json.RawMessage) (p elicitation.Params, what string) {
+	p, err := elicitation.Read(params)
+	if err != nil {
+		return p, err.Error()
 	}
 	switch {
-	case mode != inbox.Form && mode != inbox.URL:
-		return mode, "it is of a kind unknown here"
-	case e.Message == nil:
-		return mode, "it has no text"
-	case mode == inbox.Form && e.URL != nil && *e.URL != "":
-		return mode, "it is a form and an address at once"
-	case mode == inbox.URL && (e.URL == nil || *e.URL == ""):
-		return mode, "it names no address"
+	case p.Mode != elicitation.Form && p.Mode != elicitation.URL:
+		return p, "it is of a kind unknown here"
+	case !p.HasMessage:
+		return p, "it has no text"
+	case p.Mode == elicitation.Form && p.URL != "":
+		return p, "it is a form and an address at once"
+	case p.Mode == elicitation.URL && p.URL == "":
+		return p, "it names no address"
 	}
-	return mode, ""
+	return p, ""
 }

@@ -2,9 +2,11 @@ package host
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/parley-mcp/parley/inbox"
@@ -30,7 +32,7 @@ func FuzzJudge(f *testing.F) {
 		}
 		for _, era := range []inbox.Era{inbox.Legacy, inbox.Modern} {
 			for _, v := range []verdict{
-				judgeResult(b, "tools/call", era), judgeError(b, true, false), judgeError(b, false, true),
+				judgeResult(b, "tools/call", era), judgeError(b, era, true, false), judgeError(b, era, false, true),
 			} {
 				switch v.judgement {
 				case outcomeAsks:
@@ -94,7 +96,7 @@ func TestEveryReasonHasASentence(t *testing.T) {
 func TestWatchdog(t *testing.T) {
 	t.Parallel()
 	fired := make(chan struct{}, 8)
-	w := watch(time.Hour, func() { fired <- struct{}{} })
+	w := watch(time.Hour, func(error) { fired <- struct{}{} })
 	w.pause()
 	w.pause()
 	w.expired() // a firing that was under way when a person was asked
@@ -114,6 +116,37 @@ func TestWatchdog(t *testing.T) {
 	if len(fired) != 1 {
 		t.Error("fired after its stop")
 	}
+}
+
+// However often a server says that it is at work, there is an end; the time in
+// which a person thinks does not count.
+func TestWatchdogInAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var cause error
+		w := watch(time.Minute, func(err error) { cause = err })
+		defer w.stop()
+		for range 20 {
+			w.pause()
+			time.Sleep(time.Hour) //nolint:forbidigo // synctest
+			w.resume()
+			time.Sleep(30 * time.Second) //nolint:forbidigo // synctest
+			w.touch()
+		}
+		synctest.Wait()
+		if cause != nil {
+			t.Fatalf("fired after 10 minutes of work: %v", cause)
+		}
+		time.Sleep(59 * time.Second) //nolint:forbidigo // synctest
+		w.touch()
+		time.Sleep(59 * time.Second) //nolint:forbidigo // synctest
+		w.touch()
+		time.Sleep(2 * time.Second) //nolint:forbidigo // synctest
+		synctest.Wait()
+		if !errors.Is(cause, errTooLong) {
+			t.Errorf("after 12 minutes of work: %v", cause)
+		}
+	})
 }
 
 // What is over a limit is not stored with the call that it ended.

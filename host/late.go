@@ -28,7 +28,7 @@ func (c *carriage) lose() {
 		switch {
 		case errors.Is(err, inbox.ErrNotFound): // erased
 			return
-		case err == nil && (call.Fence != c.fence || call.State != inbox.Sent && call.State != inbox.Uncertain):
+		case call != nil && (call.Fence != c.fence || call.State != inbox.Sent && call.State != inbox.Uncertain):
 			return
 		case !pause(c.ctx, storePause):
 			return
@@ -44,7 +44,7 @@ func (c *carriage) take(what string, now func(context.Context) error, late inbox
 	f := func(ctx context.Context) error {
 		err := now(ctx)
 		if errors.Is(err, inbox.ErrFenced) {
-			_, err = c.host.inbox.LateReply(ctx, c.claim, late)
+			err = c.lateReply(ctx, late)
 		}
 		return err
 	}
@@ -56,21 +56,59 @@ func (c *carriage) take(what string, now func(context.Context) error, late inbox
 	}
 }
 
-// awaitLate takes a reply that comes after its call was given up. Only a pipe
-// can bring one: on HTTP the response ended with the wait for it.
-func (c *carriage) awaitLate(conn *connection, x *wiretap.Exchange) {
+// lateReply records a reply to a call that was given up. A process that asks may
+// hold the paused work until the call has ended.
+func (c *carriage) lateReply(ctx context.Context, r inbox.Reply) error {
+	if r.Asked != nil {
+		c.conn.keepFor(c.claim.Call) // before anybody can answer
+	}
+	call, err := c.onceUncertain(ctx, ReasonNoReply, func() (*inbox.Call, error) { return c.host.inbox.LateReply(ctx, c.claim, r) })
+	if err == nil && call.State == inbox.Waiting {
+		c.conn.listenFor(time.Now())
+	}
+	return err
+}
+
+// onceUncertain does what applies to an uncertain call alone. One that was given up while the
+// store was out of reach may still be sent there, and this machine's: it is uncertain first.
+func (c *carriage) onceUncertain(ctx context.Context, reason string, f func() (*inbox.Call, error)) (*inbox.Call, error) {
+	call, err := f()
+	if !errors.Is(err, inbox.ErrState) {
+		return call, err
+	}
+	switch _, e := c.host.inbox.Uncertain(ctx, c.claim, explain(reason, c.name(), "")); {
+	case e == nil:
+		return f()
+	case !saysNo(e):
+		return nil, e
+	}
+	return nil, err
+}
+
+// awaitLate takes a reply that comes after its call was given up, and reports whether
+// it asks. Only a pipe can bring one: on HTTP the response ended with the wait for it.
+func (c *carriage) awaitLate(conn *connection, x *wiretap.Exchange) (asks bool) {
 	timer := time.NewTimer(lateTime)
 	defer timer.Stop()
 	select {
 	case <-x.Replied():
 	case <-conn.gone:
-		return
+		return false
 	case <-c.host.stopping:
-		return
+		return false
 	case <-timer.C:
-		return
+		return false
 	}
 	v := c.judge(conn, *x.Outcome().Reply)
+	if v.judgement == outcomeAsks {
+		// The work on the call is over, and its context with it.
+		if not := c.showsAll(c.host.open, v.questions); not != nil {
+			if not.word == "" { // the host stops, and nobody allowed them
+				return false
+			}
+			v = v.notShown(not)
+		}
+	}
 	var reply inbox.Reply
 	switch v.judgement {
 	case outcomeDone, outcomeFailed:
@@ -80,10 +118,8 @@ func (c *carriage) awaitLate(conn *connection, x *wiretap.Exchange) {
 		a := v.asked()
 		reply.Asked = &a
 	default:
-		return // it says nothing that would end the uncertainty
+		return false // it says nothing that would end the uncertainty
 	}
-	c.host.record("late reply", c.claim, func(ctx context.Context) error {
-		_, err := c.host.inbox.LateReply(ctx, c.claim, reply)
-		return err
-	})
+	c.take("late reply", func(ctx context.Context) error { return c.lateReply(ctx, reply) }, reply)
+	return reply.Asked != nil
 }

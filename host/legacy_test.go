@@ -359,6 +359,76 @@ func (r *rig) settled(q *inbox.Question) {
 }
 
 func (r *rig) declineAll(ctx context.Context, id inbox.CallID) error {
-	_, err := r.in.DeclineRest(ctx, ada, id, "test")
+	_, err := r.in.DeclineRest(ctx, ada, id, inbox.Answer{Via: "test"})
 	return err
+}
+
+// TestHeldIsBounded: what is asked when as many calls are held as may be is refused,
+// which its person is told, and room is made when one of them is answered.
+func TestHeldIsBounded(t *testing.T) {
+	t.Parallel()
+	old, _ := web(t, "old", legacy("2025-11-25"))
+	r := newRig(t, nil, &rigOptions{host: host.Options{Held: 1}}, old)
+	r.run()
+	held := r.start(old.ID, "ask", "")
+	card := r.next(held.ID)
+	if got := text(t, r.end(r.start(old.ID, "ask", "").ID)); got != `error -32000 {"reason":"too_many_questions"}` {
+		t.Errorf("beside a held call the server got %s", got)
+	}
+	if told, err := r.in.Refusals(t.Context(), ada); err != nil || len(told) != 1 || told[0].Server != old.ID || told[0].Count != 1 {
+		t.Errorf("the person is told of %+v, %v", told, err)
+	}
+	r.answer(card, inbox.Accept, `{"n":1}`)
+	r.end(held.ID)
+	again := r.start(old.ID, "ask", "")
+	r.answer(r.next(again.ID), inbox.Accept, `{"n":2}`)
+	if got := text(t, r.end(again.ID)); got != `{"action":"accept","content":{"n":2}}` {
+		t.Errorf("after it the server got %s", got)
+	}
+}
+
+// TestHeldTakesNoPlace: a host that may have one call in flight goes on with other
+// calls while a person thinks, and has its place back when the held call is over.
+func TestHeldTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	old, _ := web(t, "old", legacy("2025-11-25"))
+	now, _ := web(t, "now", &hosttest.Script{Tools: map[string]hosttest.Tool{"order": func(x *hosttest.Exchange) {
+		if x.State == nil {
+			x.Asks("{"+request("size", askSize)+"}", "state")
+			return
+		}
+		x.Text("ordered")
+	}}})
+	r := newRig(t, nil, &rigOptions{host: host.Options{Concurrency: 1}}, old, now)
+	r.run()
+	held := r.start(old.ID, "ask", "")
+	card := r.openN("", 1)[0]
+	for range 2 {
+		parked := r.start(now.ID, "order", "")
+		r.answer(r.next(parked.ID), inbox.Accept, `{"n":1}`)
+		if c := r.end(parked.ID); c.State != inbox.Done {
+			t.Fatalf("beside a held call the other ended %s (%s)", c.State, c.Reason)
+		}
+	}
+	r.answer(card, inbox.Accept, `{"n":1}`)
+	if c := r.end(held.ID); c.State != inbox.Done {
+		t.Errorf("the held call ended %s (%s)", c.State, c.Reason)
+	}
+}
+
+// A server that has asked in the middle of a call has run something: that it does not
+// know the revision after all is how the call ends, and no reason to send it again.
+func TestRevisionRefusedAfterAQuestion(t *testing.T) {
+	t.Parallel()
+	s, _ := web(t, "shop", &hosttest.Script{Revision: "2025-11-25", Tools: map[string]hosttest.Tool{"tool": func(x *hosttest.Exchange) {
+		x.Elicit(`{"message":"Sure?","requestedSchema":{"type":"object","properties":{"x":{"type":"string"}}}}`)
+		x.Error(-32022, "no such revision", "")
+	}}})
+	r := newRig(t, nil, &rigOptions{inbox: inbox.Options{Lease: time.Hour}}, s)
+	call := r.start("shop", "tool", "")
+	r.step(call.ID, host.Held)
+	r.answer(r.one(call.ID), inbox.Accept, `{"x":"y"}`)
+	if c := r.until(call.ID, inbox.Failed); c.Sends != 1 {
+		t.Errorf("it was sent %d times", c.Sends)
+	}
 }

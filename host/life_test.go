@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func TestMachineDies(t *testing.T) {
 			"ask":   legacyTools["ask"],
 			"twice": legacyTools["twice"],
 		}})
-		short := func() *rigOptions { return &rigOptions{inbox: inbox.Options{Lease: 2 * time.Second}} }
+		short := func() *rigOptions { return &rigOptions{inbox: inbox.Options{Lease: 10 * time.Second}} }
 
 		dying := newRig(t, b, short(), modern, old)
 		dying.run()
@@ -52,6 +53,7 @@ func TestMachineDies(t *testing.T) {
 		dying.settled(q)
 		dying.openN(delivered.ID, 1)
 		dying.kill()
+		b.clock.Add(int64(time.Minute)) // its leases are over
 
 		r := newRig(t, b, short(), modern, old)
 		r.run()
@@ -69,7 +71,7 @@ func TestMachineDies(t *testing.T) {
 		}
 
 		// Sending again after a delivery means from the top, with the answer filled in.
-		again, err := r.in.Resolve(t.Context(), ada, delivered.ID, inbox.SendAgain)
+		again, err := r.in.Resolve(t.Context(), ada, delivered.ID, inbox.SendAgain, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +100,7 @@ func TestMachineStops(t *testing.T) {
 			"hang": func(x *hosttest.Exchange) { <-x.Context.Done() },
 			"slow": func(x *hosttest.Exchange) { close(begun); <-finish; x.Text("made it") },
 		}})
-		r := newRig(t, b, &rigOptions{host: host.Options{Grace: 3 * time.Second}}, old, modern)
+		r := newRig(t, b, &rigOptions{host: host.Options{Grace: 10 * time.Second}}, old, modern)
 		stop := r.run()
 		held, parked := r.start("legacy", "ask", ""), r.start("modern", "park", "")
 		slow, hanging := r.start("modern", "slow", ""), r.start("modern", "hang", "")
@@ -200,5 +202,57 @@ func TestPersonsAreApart(t *testing.T) {
 	r.step(mine.ID, "")
 	if a, b := <-sessions, <-sessions; a == b {
 		t.Errorf("both calls ran in session %s", a)
+	}
+}
+
+// After a call without a reply the session may be one that the server has
+// forgotten: the next call gets one of its own, and one in flight keeps it.
+func TestSessionAfterALostCall(t *testing.T) {
+	t.Parallel()
+	s, wire := web(t, "shop", &hosttest.Script{Revision: "2025-11-25", Tools: map[string]hosttest.Tool{
+		"ask":  legacyTools["ask"],
+		"die":  func(x *hosttest.Exchange) { x.Die() },
+		"done": legacyTools["done"],
+	}})
+	r := newRig(t, nil, nil, s)
+	held := r.start("shop", "ask", "")
+	r.step(held.ID, host.Held)
+	r.step(r.start("shop", "die", "").ID, host.Uncertain)
+	r.end(r.start("shop", "done", "").ID)
+	r.answer(r.one(held.ID), inbox.Accept, `{"n":1}`)
+	if got := text(t, r.end(held.ID)); got != `{"action":"accept","content":{"n":1}}` {
+		t.Errorf("the call in flight got %s", got)
+	}
+	sessions := map[string]string{}
+	for _, c := range wire.Calls() {
+		sessions[c.Name] = c.Header.Get("Mcp-Session-Id")
+	}
+	if sessions["ask"] != sessions["die"] || sessions["done"] == sessions["die"] {
+		t.Errorf("sessions by tool: %v, want another one for the last", sessions)
+	}
+}
+
+// A call that was sent again, since its first send brought no reply, and asks: whoever ends
+// it while its person thinks does not keep the first send from them.
+func TestInterruptedAfterNoReply(t *testing.T) {
+	t.Parallel()
+	s, _ := web(t, "shop", &hosttest.Script{Revision: "2025-11-25", Tools: map[string]hosttest.Tool{"ask": func(x *hosttest.Exchange) {
+		if x.N == 0 {
+			x.Die()
+		}
+		legacyTools["ask"](x)
+	}}})
+	r := newRig(t, nil, nil, s)
+	stop := r.run()
+	call := r.start("shop", "ask", "")
+	r.until(call.ID, inbox.Uncertain)
+	if _, err := r.in.Resolve(patient(t), ada, call.ID, inbox.SendAgain, ""); err != nil {
+		t.Fatal(err)
+	}
+	r.openN(call.ID, 1)
+	stop()
+	const earlier = " An earlier send may have happened."
+	if got := r.until(call.ID, inbox.Interrupted); got.Reason != inbox.ReasonHostStopped || !strings.HasSuffix(got.Detail, "your answers are kept for another run."+earlier) {
+		t.Errorf("interrupted: %s, %q", got.Reason, got.Detail)
 	}
 }

@@ -73,6 +73,24 @@ func TestServerLimitsHeld(t *testing.T) {
 	}
 }
 
+// A held question that is too large is refused, and its person sees that.
+func TestTooLargeHeld(t *testing.T) {
+	t.Parallel()
+	script := legacy("2025-11-25")
+	large := `{"mode":"form","message":"` + strings.Repeat("x", 1<<20) + `","requestedSchema":{"type":"object","properties":{}}}`
+	script.Tools = map[string]hosttest.Tool{"ask": func(x *hosttest.Exchange) { x.Text(say(read(x.Elicit(large)))) }}
+	s, _ := web(t, "shop", script)
+	r := newRig(t, nil, nil, s)
+	end := r.step(r.start("shop", "ask", "").ID, "")
+	if got := text(t, end); got != `error -32000 {"reason":"too_large"}` {
+		t.Errorf("the server was told %s", got)
+	}
+	refused, err := r.in.Refusals(t.Context(), ada)
+	if err != nil || len(refused) != 1 || refused[0].Server != "shop" || refused[0].Count != 1 {
+		t.Errorf("refused: %+v, %v", refused, err)
+	}
+}
+
 // Machines that ask for one person at the same moment share the limits of the
 // servers file: one question is shown, and the others are counted as refused.
 func TestServerLimitsOfSeveralMachines(t *testing.T) {
@@ -140,7 +158,7 @@ func (r *rig) stops(id inbox.CallID) *inbox.Call {
 func TestTooManyPages(t *testing.T) {
 	t.Parallel()
 	list := strings.TrimSuffix(strings.Repeat(`{"mode":"url","message":"Go","url":"https://pay.example/"},`, 300), ",")
-	s, _ := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{"pay": func(x *hosttest.Exchange) {
+	s, _ := web(t, "shop", &hosttest.Script{Revision: "2025-11-25", Tools: map[string]hosttest.Tool{"pay": func(x *hosttest.Exchange) {
 		x.Error(-32042, "go there", `{"elicitations":[`+list+`]}`)
 	}}})
 	r := newRig(t, nil, nil, s)

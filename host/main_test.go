@@ -5,38 +5,36 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/host/hosttest"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/seal"
-	"github.com/parley-mcp/parley/store/memstore"
+	"github.com/parley-mcp/parley/internal/servicetest"
+	"github.com/parley-mcp/parley/vault"
 )
 
 func TestMain(m *testing.M) {
 	runHeldPart()
 	hosttest.RunProgram(programs, otherPrograms)
-	goleak.VerifyTestMain(m)
+	servicetest.VerifyTestMain(m)
 }
 
 var ada = inbox.Principal{Issuer: "test", Subject: "ada"}
 
 // backend is one database that hosts come and go on.
 type backend struct {
-	open func(t *testing.T) inbox.Store // another handle on the same rows
-	ring *seal.Ring
+	open  func(t *testing.T) inbox.Store // another handle on the same rows
+	ring  *seal.Ring
+	clock *atomic.Int64 // by how much the store's clock was put forward; nil: it cannot be
 }
 
 // backends are the kinds of stores that tests with a life after the host run on.
 var backends = map[string]func(t *testing.T) *backend{
-	"memory": func(t *testing.T) *backend {
-		s := memstore.New(nil)
-		return &backend{ring: seal.NewRing(), open: func(*testing.T) inbox.Store { return s.Reopen(nil) }}
-	},
+	"memory": func(*testing.T) *backend { b, _ := ahead(); return b },
 }
 
 func eachBackend(t *testing.T, f func(t *testing.T, b *backend)) {
@@ -55,6 +53,7 @@ type rig struct {
 	t     *testing.T
 	in    *inbox.Inbox
 	store inbox.Store
+	vault *vault.Vault // of machines that sign in
 }
 
 type rigOptions struct {
@@ -224,6 +223,7 @@ func program(t *testing.T, id, script string) *host.Server {
 	for k, v := range env {
 		s.Env[k] = host.NewSecret(v)
 	}
+	s.Env["GORACE"] = host.NewSecret("atexit_sleep_ms=0") // of the race detector: a second for each program
 	if dir := os.Getenv("GOCOVERDIR"); dir != "" {
 		s.Env["GOCOVERDIR"] = host.NewSecret(dir)
 	}

@@ -30,6 +30,37 @@ func received(t *testing.T, c hosttest.Call) params {
 	return p
 }
 
+// TestEmptyState: request state that is "" goes back, and none where there was none.
+// MCP 2026-07-28 mrtr, "Client Requirements" C2, C4.
+func TestEmptyState(t *testing.T) {
+	t.Parallel()
+	eachBackend(t, func(t *testing.T, b *backend) {
+		asks := func(state string) hosttest.Tool {
+			return func(x *hosttest.Exchange) {
+				if len(x.Responses) > 0 {
+					x.Text("ok")
+					return
+				}
+				x.Result(`{"resultType":"input_required","inputRequests":{` + request("name", askName) + `}` + state + `}`)
+			}
+		}
+		s, wire := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{"empty": asks(`,"requestState":""`), "none": asks(``)}})
+		r := newRig(t, b, nil, s)
+		for tool, want := range map[string]bool{"empty": true, "none": false} {
+			c := r.start("shop", tool, "")
+			r.step(c.ID, host.Asked)
+			r.answer(r.one(c.ID), inbox.Accept, `{"name":"Ada"}`)
+			if got := text(t, r.end(c.ID)); got != "ok" {
+				t.Errorf("%s: %s", tool, got)
+			}
+			calls := wire.Calls()
+			if got := received(t, calls[len(calls)-1]).State; (got != nil) != want || got != nil && *got != "" {
+				t.Errorf("%s: request state %v went back", tool, got)
+			}
+		}
+	})
+}
+
 func TestModernRound(t *testing.T) {
 	t.Parallel()
 	eachBackend(t, func(t *testing.T, b *backend) {

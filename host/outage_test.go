@@ -132,7 +132,7 @@ func TestMarkInDoubt(t *testing.T) {
 	}}
 	b := &backend{ring: seal.NewRing(), open: func(*testing.T) inbox.Store { return store }}
 	shop, wire := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{"tool": func(x *hosttest.Exchange) { x.Text("ok") }}})
-	r := newRig(t, b, &rigOptions{inbox: inbox.Options{Lease: time.Second}}, shop, program(t, "program", "modern"))
+	r := newRig(t, b, &rigOptions{inbox: inbox.Options{Lease: 10 * time.Second}}, shop, program(t, "program", "modern"))
 	r.run()
 	for server, tool := range map[string]string{"shop": "tool", "program": "env"} {
 		marks.Store(0)
@@ -262,10 +262,10 @@ func (tx troubledTx) Questions(q inbox.QuestionQuery) ([]*inbox.QuestionRow, err
 
 // newTroubled is a machine whose store asks trouble, with one call that is
 // ready, and its server, which cannot be connected to while down is true.
-func newTroubled(t *testing.T, o rigOptions, trouble func(op any) error) (r *rig, wire *hosttest.Server, down *atomic.Bool) {
+func newTroubled(t *testing.T, o rigOptions, trouble func(op any) error) (r *rig, down *atomic.Bool) {
 	t.Helper()
 	down = new(atomic.Bool)
-	s, wire := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{"tool": func(x *hosttest.Exchange) {
+	s, _ := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{"tool": func(x *hosttest.Exchange) {
 		if x.State == nil {
 			x.Asks("{"+request("name", askName)+"}", "s")
 			return
@@ -287,7 +287,7 @@ func newTroubled(t *testing.T, o rigOptions, trouble func(op any) error) (r *rig
 			return dialer.DialContext(ctx, network, addr)
 		},
 	}
-	return newRig(t, b, &o, s), wire, down
+	return newRig(t, b, &o, s), down
 }
 
 // The server comes back while it cannot be written down that it was away. A
@@ -301,7 +301,7 @@ func TestBlockIsWrittenLate(t *testing.T) {
 			var blocks, looks atomic.Int32
 			var back atomic.Bool // the server
 			first := make(chan struct{})
-			r, _, down := newTroubled(t, rigOptions{}, func(op any) error {
+			r, down := newTroubled(t, rigOptions{}, func(op any) error {
 				switch op := op.(type) {
 				case nil:
 					if back.Load() {
@@ -356,8 +356,8 @@ func (r *rig) only() *inbox.Call {
 func TestUnblockFails(t *testing.T) {
 	t.Parallel()
 	var fails atomic.Int32
-	r, _, down := newTroubled(t, rigOptions{}, func(op any) error {
-		if q, ok := op.(inbox.CallQuery); ok && len(q.States) == 1 && q.States[0] == inbox.Blocked && fails.Add(1) <= 2 {
+	r, down := newTroubled(t, rigOptions{}, func(op any) error {
+		if q, ok := op.(inbox.CallQuery); ok && len(q.States) == 1 && q.States[0] == inbox.Blocked && !q.Brief && fails.Add(1) <= 2 {
 			return errDown
 		}
 		return nil
@@ -370,36 +370,5 @@ func TestUnblockFails(t *testing.T) {
 	r.until(call.ID, inbox.Waiting)
 	if got := fails.Load(); got != 3 {
 		t.Errorf("%d attempts to let calls go on, want 3", got)
-	}
-}
-
-// Answers that cannot be read are the store's trouble: nobody is told that the
-// server is out of reach, and the call goes on after its lease.
-func TestAnswersCannotBeRead(t *testing.T) {
-	t.Parallel()
-	var reads atomic.Int32
-	var blocked, armed atomic.Bool
-	r, wire, _ := newTroubled(t, rigOptions{inbox: inbox.Options{Lease: 200 * time.Millisecond}}, func(op any) error {
-		switch op := op.(type) {
-		case inbox.QuestionQuery:
-			if armed.Load() && op.Call != "" && reads.Add(1) == 1 {
-				return errDown
-			}
-		case *inbox.CallRow:
-			if op.State == inbox.Blocked {
-				blocked.Store(true)
-			}
-		}
-		return nil
-	})
-	call := r.only()
-	r.run()
-	r.until(call.ID, inbox.Waiting)
-	q := r.one(call.ID)
-	armed.Store(true)
-	r.answer(q, inbox.Accept, `{"name":"Ada"}`)
-	r.until(call.ID, inbox.Done)
-	if reads.Load() < 2 || blocked.Load() || len(wire.Calls()) != 2 {
-		t.Errorf("read %d times, %d sends, blocked: %t; want one failure, two sends and no block", reads.Load(), len(wire.Calls()), blocked.Load())
 	}
 }

@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -10,7 +11,9 @@ import (
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/host/hosttest"
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/seal"
 	"github.com/parley-mcp/parley/policy"
+	"github.com/parley-mcp/parley/store/memstore"
 )
 
 // changing is a policy that a test changes while calls are parked.
@@ -249,7 +252,7 @@ func TestPolicyRefusesQuestion(t *testing.T) {
 	const page = `{"mode":"url","message":"Go there","url":"https://login.evil.example/x","elicitationId":"e1"}`
 	p := &changing{show: func(q policy.Question) policy.Showing {
 		if q.Mode == inbox.URL && q.Domain != "pay.example" {
-			return policy.Showing{Reason: "Only pay.example may be opened."}
+			return policy.Showing{Rule: "pages", Reason: "Only pay.example may be opened."}
 		}
 		return policy.Showing{Show: true}
 	}}
@@ -268,9 +271,32 @@ func TestPolicyRefusesQuestion(t *testing.T) {
 	if list := r.open(end.ID); len(list) != 0 {
 		t.Errorf("%d questions are shown", len(list))
 	}
+	r.tellsRefused(end.ID, 2, "pages")
 	end = r.step(r.start("old", "go", "").ID, "")
 	if got := text(t, end); got != `error -32000 {"reason":"refused_by_policy"}` {
 		t.Errorf("the server was told %s", got)
+	}
+	r.tellsRefused(end.ID, 1, "")
+}
+
+// tellsRefused checks that the person and the trail are told of n pages that the policy
+// did not let through: by the rule pages, and with the rule that the call ended by.
+func (r *rig) tellsRefused(id inbox.CallID, n int, endedBy string) {
+	r.t.Helper()
+	list, err := r.in.Refusals(r.t.Context(), ada)
+	server := r.call(id).Server
+	if i := slices.IndexFunc(list, func(one inbox.Refusal) bool { return one.Server == server }); err != nil || i < 0 || list[i].Count != n {
+		r.t.Errorf("%s: the person sees %+v, %v", server, list, err)
+	}
+	entries, err := r.in.Audit(r.t.Context(), ada, inbox.AuditFilter{Call: id, Kinds: []inbox.AuditKind{inbox.AuditRefused, inbox.AuditFinished}})
+	if err != nil || len(entries) != 2 {
+		r.t.Fatalf("%s: the trail has %+v, %v", server, entries, err)
+	}
+	if e := entries[1]; e.Mode != inbox.URL || e.Rule != "pages" || e.Reason != inbox.ReasonRefused || e.Count != n {
+		r.t.Errorf("%s: the trail tells %+v", server, e)
+	}
+	if e := entries[0]; e.Rule != endedBy {
+		r.t.Errorf("%s: it ended %+v", server, e)
 	}
 }
 
@@ -307,5 +333,96 @@ func TestPolicyFails(t *testing.T) {
 	p.set(allows)
 	if end := r.until(c.ID, inbox.Done); end.Deaths != 0 {
 		t.Errorf("the call counts %d deaths", end.Deaths)
+	}
+}
+
+// A revoking store lets its person revoke something before the next update but one,
+// once it is armed: between what the policy was told and the mark.
+type revoking struct {
+	inbox.Store
+	mu     sync.Mutex
+	left   int
+	revoke func()
+}
+
+func (s *revoking) arm(revoke func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left, s.revoke = 2, revoke
+}
+
+func (s *revoking) Update(ctx context.Context, p string, f func(inbox.Tx) error) error {
+	s.mu.Lock()
+	revoke := s.revoke
+	if s.left--; s.left != 0 {
+		revoke = nil
+	}
+	s.mu.Unlock()
+	if revoke != nil {
+		revoke()
+	}
+	return s.Store.Update(ctx, p, f)
+}
+
+// A standing approval that is revoked after the policy was asked, and before the
+// request or the answer leaves, lets nothing leave.
+func TestRevokedBeforeItLeaves(t *testing.T) {
+	t.Parallel()
+	modern, _ := web(t, "modern", &hosttest.Script{Tools: map[string]hosttest.Tool{"order": func(x *hosttest.Exchange) { x.Text("ordered") }}})
+	told := make(chan string, 1)
+	script := legacy("2025-11-25")
+	script.Tools = map[string]hosttest.Tool{"ask": func(x *hosttest.Exchange) {
+		told <- say(read(x.Elicit(askSize)))
+		x.Text("over")
+	}}
+	held, _ := web(t, "legacy", script)
+	store := &revoking{Store: memstore.New(nil)}
+	p := &changing{call: asks}
+	r := newRig(t, &backend{ring: seal.NewRing(), open: func(*testing.T) inbox.Store { return store }}, &rigOptions{host: host.Options{Policy: p}}, modern, held)
+	standing := func(server, tool string) func() {
+		c := r.compose(server, tool)
+		a := r.approval(c.ID)
+		r.decide(a, true, inbox.Always)
+		if _, err := r.in.Stop(t.Context(), ada, c.ID); err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if _, err := r.in.Revoke(t.Context(), ada, a.ID); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	arm := func(phase policy.Phase, revoke func()) {
+		p.set(func(in *policy.Input) (policy.Decision, error) {
+			if in.Phase == phase {
+				store.arm(revoke)
+			}
+			return asks(in)
+		})
+	}
+
+	revoke := standing("modern", "order")
+	c := r.compose("modern", "order")
+	arm(policy.Compose, revoke)
+	got := r.step(c.ID, host.Approving)
+	if got.Sends != 0 || got.State != inbox.Approving {
+		t.Errorf("%s after %d sends", got.State, got.Sends)
+	}
+	p.set(asks)
+	r.decide(r.approval(c.ID), true, inbox.Once)
+	if end := r.step(c.ID, ""); end.State != inbox.Done {
+		t.Errorf("allowed anew, and %s", end.State)
+	}
+
+	revoke = standing("legacy", "ask")
+	c = r.compose("legacy", "ask")
+	r.step(c.ID, host.Held)
+	arm(policy.Deliver, revoke)
+	r.answer(r.one(c.ID), inbox.Accept, `{"n":1}`)
+	if end := r.until(c.ID, inbox.Denied); end.Reason != inbox.ReasonNeedsApproval {
+		t.Errorf("%s %s", end.State, end.Reason)
+	}
+	if got := <-told; got != `error -32000 {"reason":"denied"}` {
+		t.Errorf("the server was told %s", got)
 	}
 }

@@ -107,19 +107,26 @@ func (p *pool) failed(err error) {
 func (p *pool) connect(ctx context.Context) (*connection, error) {
 	era := p.host.era(p.server.ID)
 	c, err := p.host.connect(ctx, p.server, p.principal, era)
-	pinned := era == inbox.Legacy || era == inbox.Modern && p.server.Kind() == Stdio
+	pinned := era == inbox.Legacy || era == inbox.Modern && (p.server.Kind() == Stdio || errors.Is(err, errSilent))
 	if err != nil && pinned && ctx.Err() == nil && !errors.As(err, new(*signInError)) {
 		// It may have been changed since; ask again what it speaks.
 		p.host.learnEra(p.server.ID, "")
-		c, err = p.host.connect(ctx, p.server, p.principal, "")
+		era = ""
+		c, err = p.host.connect(ctx, p.server, p.principal, era)
 	}
-	if errors.Is(err, errSlow) && ctx.Err() == nil {
+	switch { // one more process
+	case ctx.Err() != nil:
+	case errors.Is(err, errSlow):
 		c, err = p.host.connect(ctx, p.server, p.principal, inbox.Modern)
+	case errors.Is(err, errMute) && era == "":
+		c, err = p.host.connect(ctx, p.server, p.principal, inbox.Legacy)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.host.learnEra(p.server.ID, c.era)
+	if !c.guessed() {
+		p.host.learnEra(p.server.ID, c.era)
+	}
 	return c, nil
 }
 
@@ -179,6 +186,11 @@ func (p *pool) prune() {
 
 // ended says why a connection ended; c.mu is held.
 func (c *connection) ended() error {
+	if c.web != nil {
+		if refusal := c.web.wanted(); refusal != nil { // the SDK ends a session with it
+			return refusal
+		}
+	}
 	e := &UnreachableError{Server: c.server.ID, Why: "it closed the connection"}
 	if c.process != nil {
 		e.Why = "its program ended"
@@ -252,7 +264,7 @@ func (p *pool) sweep(ctx context.Context, now time.Time) {
 	var idle []*connection
 	for _, c := range p.list {
 		c.mu.Lock()
-		if c.calls == 0 && now.Sub(c.lastUsed) > idleTime {
+		if c.calls == 0 && now.Sub(c.lastUsed) > idleTime && !now.Before(c.told.until) {
 			idle = append(idle, c)
 		}
 		c.mu.Unlock()

@@ -20,11 +20,14 @@ const (
 	ReasonUnknownResult  = "unknown_result"    // a resultType that was not declared
 	ReasonAskedInVain    = "asked_in_vain"     // questions in a result that cannot hold any
 	ReasonNoReply        = "no_reply"          // the connection ended, or broke, before a reply
+	ReasonTooMuch        = "too_much"          // the reply was larger, or nested deeper, than is read
+	ReasonNoMessage      = "no_message"        // what came in the place of a reply was none
 	ReasonTimeout        = "timeout"           // no sign of progress for the send time-out
+	ReasonTooLong        = "too_long"          // signs of progress, and no end
 	ReasonOutcomeUnknown = "outcome_unknown"   // the server says that it does not know
 	ReasonInProgress     = "in_progress"       // the server says that an earlier send still runs
 	ReasonDeclined       = "declined"          // the person did not go to a page that is needed
-	ReasonRefused        = "refused_by_policy" // the policy does not let the question be shown
+	ReasonRefused        = inbox.ReasonRefused // the policy does not let the question be shown
 	// ReasonLapsedUncertain is ReasonLapsed after a send of the same round that ended uncertain.
 	ReasonLapsedUncertain = "lapsed_uncertain"
 )
@@ -43,6 +46,9 @@ var explanations = map[string]string{
 	ReasonUnknownResult:   "%s answered with a kind of result that was not asked for and is not understood here.",
 	ReasonAskedInVain:     "%s asked a further question in a place where it cannot be answered, and stopped half way; its makers need to mend this.",
 	ReasonNoReply:         "The connection to %s ended before it answered; whether the work was done is not known.",
+	ReasonTooMuch:         "%s answered with more than is accepted, so its answer was not read; whether the work was done is not known.",
+	ReasonNoMessage:       "%s answered with something that is no message of the protocol; whether the work was done is not known.",
+	ReasonTooLong:         "%s said for too long that it was at work; whether the work was done is not known.",
 	ReasonTimeout:         "%s gave no sign of life for too long; whether the work was done is not known.",
 	ReasonOutcomeUnknown:  "%s was interrupted and does not know whether the work was done.",
 	ReasonInProgress:      "%s is still busy with this call from an earlier attempt.",
@@ -56,6 +62,7 @@ var explanations = map[string]string{
 	inbox.ReasonTooLarge:         "%s sent more than is accepted; the call has ended.",
 	inbox.ReasonHostStopped:      "The machine that held the connection to %s was stopped while the question was open; your answers are kept for another run.",
 	inbox.ReasonLostOwner:        "The machine that had sent this to %s went away; whether the work was done is not known.",
+	inbox.ReasonTooLateToResend:  "%s gave no reply, and by now it may not be sent again by itself any more; whether the work was done is not known.",
 	inbox.ReasonSignIn:           "%s wants you to sign in first.",
 	inbox.ReasonUnreachable:      "%s cannot be reached: {}",
 	inbox.ReasonServerRemoved:    "%s is no longer among the servers, so the call cannot go on.",
@@ -107,6 +114,19 @@ func Explain(c *inbox.Call, server string) string {
 		return fmt.Sprintf(text, server)
 	}
 	return ""
+}
+
+// signInSentence says that the server wants a sign-in, and who can do something about it.
+func (h *Host) signInSentence(s *Server) string {
+	switch {
+	case h.vault != nil && s.signable():
+		return explain(inbox.ReasonSignIn, s.name(), "")
+	case s.authorized():
+		return fmt.Sprintf("%s does not accept the Authorization header that the servers file has for it; whoever runs this host has to mend that.", s.name())
+	case h.vault == nil:
+		return fmt.Sprintf("%s wants a sign-in, and this host keeps none.", s.name())
+	}
+	return fmt.Sprintf("%s wants a sign-in, and is reached without TLS, so that nobody signs in to it here.", s.name())
 }
 
 // missingSentence says which permissions a server misses.

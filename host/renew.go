@@ -33,11 +33,22 @@ func (c *carriage) awaitStop(ctx context.Context) {
 			c.cancel(errStopped)
 			return
 		case lost(err):
-			c.lose()
+			c.loseUnlessEnding()
 			return
 		case !pause(ctx, storePause):
 			return
 		}
+	}
+}
+
+// loseUnlessEnding closes the call's stream, since the claim is lost; not if it
+// was this machine that ended the call.
+func (c *carriage) loseUnlessEnding() {
+	c.deciding.Lock()
+	ending := c.ending.Load()
+	c.deciding.Unlock()
+	if !ending {
+		c.lose()
 	}
 }
 
@@ -128,7 +139,7 @@ func (c *carriage) renewing() (stop func()) {
 		case c.ending.Load():
 			return
 		case lost(err):
-			c.lose()
+			c.loseUnlessEnding()
 			return
 		case time.Since(good) > c.lease:
 			c.host.log.Warn("host: the lease could not be renewed", "call", c.claim.Call, "err", err)

@@ -31,9 +31,12 @@ type request struct {
 	arguments json.RawMessage
 	responses map[string]json.RawMessage // wire key to ElicitResult; nil: none
 	state     string
-	key       string // idempotency key
-	token     string // progress token
-	trace     inbox.Trace
+	// emptyState: request state was given, and it is "".
+	emptyState bool
+	key        string // idempotency key
+	token      string // progress token
+	trace      inbox.Trace
+	refused    int // resumptions of its response that were not authorized; the reader of that counts
 }
 
 // newRequest builds what a send of the call carries. Nothing of it was stored
@@ -42,7 +45,7 @@ type request struct {
 func newRequest(c *inbox.Call, responses map[string]json.RawMessage, token string) *request {
 	return &request{
 		method: c.Method, name: c.Name, arguments: c.Arguments, responses: responses,
-		state: c.RequestState, key: c.IdempotencyKey, token: token,
+		state: c.RequestState, emptyState: c.EmptyState, key: c.IdempotencyKey, token: token,
 	}
 }
 
@@ -68,7 +71,7 @@ func (r *request) MarshalJSON() ([]byte, error) {
 	if r.responses != nil {
 		params["inputResponses"] = r.responses
 	}
-	if r.state != "" {
+	if r.state != "" || r.emptyState {
 		params["requestState"] = r.state
 	}
 	return json.Marshal(params)

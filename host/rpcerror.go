@@ -23,6 +23,7 @@ const (
 	refuseClosed     refusal = "closed"
 	refuseStopped    refusal = "stopped"
 	refuseLeaving    refusal = "leaving"
+	refuseSignIn     refusal = "sign in"
 	refuseDenied     refusal = "denied"
 	refuseShow       refusal = "refused_by_policy"
 )
@@ -46,6 +47,7 @@ var refusals = map[refusal]struct {
 	refuseClosed:    {codeServerError, "withdrawn", "the question is closed"},
 	refuseStopped:   {codeServerError, "stopped", "the person stopped the call"},
 	refuseLeaving:   {codeServerError, "host_stopped", "this machine is going away"},
+	refuseSignIn:    {codeServerError, "sign_in", "the person has to sign in again"},
 
 	refuseDenied: {codeServerError, "denied", "the rules of this host do not allow an answer"},
 	refuseShow:   {codeServerError, ReasonRefused, "the rules of this host do not allow the question: {}"},

@@ -11,7 +11,8 @@ import (
 
 // notForServers are limits of package inbox that no server's question runs into.
 var notForServers = map[string]string{
-	"ReasonTooManyResends": "a person's wish to send again",
+	"ReasonTooManyResends":  "a person's wish to send again",
+	"ReasonTooLateToResend": "what this host sends again by itself",
 }
 
 // TestEveryRefusalHasARow: the table of what servers get is complete, has no
@@ -23,6 +24,11 @@ func TestEveryRefusalHasARow(t *testing.T) {
 	reasons := map[string]string{}  // constants of package inbox
 	used := map[string]bool{}
 	limits := map[string]bool{} // names of the reasons of limits
+	limit := func(value ast.Expr) {
+		if name := strings.TrimPrefix(typeName(value), "inbox."); strings.HasPrefix(name, "Reason") {
+			limits[name] = true
+		}
+	}
 	here, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -50,13 +56,14 @@ func TestEveryRefusalHasARow(t *testing.T) {
 				case "LimitError", "inbox.LimitError":
 					for _, element := range n.Elts {
 						if kv, ok := element.(*ast.KeyValueExpr); ok && typeName(kv.Key) == "Reason" {
-							limits[strings.TrimPrefix(typeName(kv.Value), "inbox.")] = true
+							limit(kv.Value)
 						}
 					}
 				}
 			case *ast.CallExpr:
 				if name := typeName(n.Fun); name == "refuse" || name == "refuseWith" {
 					used[typeName(n.Args[0])] = true
+					limit(n.Args[0]) // the inbox's
 				}
 			case *ast.ValueSpec:
 				for i, name := range n.Names {

@@ -34,7 +34,7 @@ type Server struct { //nolint:recvcheck // Format and LogValue are of values, so
 	Name string // the name people see; empty: the ID
 
 	Command string            // program to run; exactly one of Command and URL is set
-	Args    []string          `json:"-"` // arguments of Command; they may hold secrets
+	Args    []string          `json:"-"` // arguments of Command; what variables of the servers file put there is withheld where the program repeats it
 	Env     map[string]Secret // set for the program beside the few variables that every program gets
 	Dir     string            // working directory of Command; empty: that of this process
 
@@ -45,9 +45,10 @@ type Server struct { //nolint:recvcheck // Format and LogValue are of values, so
 	SendTimeout           time.Duration // 0: DefaultSendTimeout
 	Limits                Limits
 	OAuth                 OAuth // how this host is known to the server's authorization server
-	AnswersVisibleToModel bool  // whether results may show a model what the person answered
+	AnswersVisibleToModel bool  // whether a model is shown what the person answered to its questions
 
-	shown string // Address, with the variables of the file unexpanded
+	shown  string   // Address, with the variables of the file unexpanded
+	filled []Secret // what the variables of the file have put into Args
 }
 
 // Limits bound what one server may ask of one person, below the limits that the

@@ -8,12 +8,15 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/parley-mcp/parley/internal/settings"
 )
 
 // maxServersFile bounds the servers file in bytes.
-const maxServersFile = 1 << 20
+const maxServersFile = settings.Most
 
 // A ServersFile is what was read from an `mcpServers` file.
 type ServersFile struct {
@@ -135,6 +138,9 @@ func (p *serversParser) parse() error {
 	return nil
 }
 
+// ours are Parley's own settings of a server, in its object "parley".
+var ours = []string{"trusted", "answersVisibleToModel", "name", "sendTimeout", "limits", "oauth"}
+
 func (p *serversParser) note(server, key string) {
 	const most = 100 // a hostile file cannot fill a page with notes
 	if len(p.notes) >= most {
@@ -143,9 +149,13 @@ func (p *serversParser) note(server, key string) {
 	if r := []rune(key); len(r) > 64 {
 		key = string(r[:64]) + "…"
 	}
-	if server == "" {
+	switch {
+	case server == "":
 		p.notes = append(p.notes, fmt.Sprintf("%q is not known here and is ignored.", key))
-	} else {
+	case slices.Contains(ours, key):
+		// Whoever wrote it relies on it, such as on a limit.
+		p.notes = append(p.notes, fmt.Sprintf("Server %q: %q is ignored here; it belongs into the server's object \"parley\".", server, key))
+	default:
 		p.notes = append(p.notes, fmt.Sprintf("Server %q: %q is not known here and is ignored.", server, key))
 	}
 }
@@ -180,6 +190,28 @@ func (p *serversParser) members(raw json.RawMessage, base int64, server string, 
 	return nil
 }
 
+// arguments reads those of a program, and keeps what variables put into them: it
+// may be secret.
+func (p *serversParser) arguments(s *Server, at int64, raw json.RawMessage) error {
+	if err := json.Unmarshal(raw, &s.Args); err != nil {
+		return p.fail(at, s.ID, errors.New("args must be a list of strings"))
+	}
+	for i := range s.Args {
+		var err error
+		s.Args[i], err = settings.Expand(s.Args[i], func(name string) (string, bool) {
+			value, ok := p.getenv(name)
+			if ok {
+				s.filled = append(s.filled, NewSecret(value))
+			}
+			return value, ok
+		})
+		if err != nil {
+			return p.fail(at, s.ID, fmt.Errorf("args[%d]: %w", i, err))
+		}
+	}
+	return nil
+}
+
 func (p *serversParser) server(id string, at int64, raw json.RawMessage) error {
 	s := &Server{ID: id}
 	kind := ""
@@ -190,7 +222,7 @@ func (p *serversParser) server(id string, at int64, raw json.RawMessage) error {
 		return nil
 	}
 	expanded := func(key string, at int64, v string) (string, error) {
-		out, err := expand(v, p.getenv)
+		out, err := settings.Expand(v, p.getenv)
 		if err != nil {
 			return "", p.fail(at, id, fmt.Errorf("%s: %w", key, err))
 		}
@@ -218,16 +250,7 @@ func (p *serversParser) server(id string, at int64, raw json.RawMessage) error {
 		case "cwd":
 			return text(key, at, value, &s.Dir)
 		case "args":
-			if err := json.Unmarshal(value, &s.Args); err != nil {
-				return p.fail(at, id, errors.New("args must be a list of strings"))
-			}
-			for i := range s.Args {
-				var err error
-				if s.Args[i], err = expanded(fmt.Sprintf("args[%d]", i), at, s.Args[i]); err != nil {
-					return err
-				}
-			}
-			return nil
+			return p.arguments(s, at, value)
 		case "env":
 			return secrets(key, at, value, &s.Env)
 		case "url":
@@ -341,7 +364,7 @@ func (p *serversParser) oauth(s *Server, key string, at int64, value json.RawMes
 		if json.Unmarshal(value, &text) != nil || string(value) == "null" {
 			return p.fail(at, s.ID, fmt.Errorf("parley.oauth.%s must be a string", key))
 		}
-		if text, err = expand(text, p.getenv); err != nil {
+		if text, err = settings.Expand(text, p.getenv); err != nil {
 			return p.fail(at, s.ID, fmt.Errorf("parley.oauth.%s: %w", key, err))
 		}
 	case "scopes", "allow":

@@ -22,8 +22,8 @@ var (
 	// servers file has an Authorization header for it, or it is reached without
 	// TLS, or the host has no vault.
 	ErrNoSignIn = errors.New("host: nobody signs in to this server here")
-	// ErrSignInOver: no such sign-in is under way for this person. It was
-	// finished, has taken longer than ten minutes, or somebody else began it.
+	// ErrSignInOver: no such sign-in is under way for this person. It did not come
+	// about, has taken longer than ten minutes, or somebody else began it.
 	ErrSignInOver = errors.New("host: no such sign-in is under way")
 )
 
@@ -149,15 +149,20 @@ func (h *Host) signable(id string) (*Server, error) {
 // signable reports whether a token may be sent to the server: MCP 2026-07-28
 // basic/authorization, "Communication Security" asks for https; loopback needs none.
 func (s *Server) signable() bool {
-	if s.Kind() != HTTP {
+	if s.Kind() != HTTP || s.authorized() { // the file's own wins
 		return false
 	}
+	return strings.HasPrefix(strings.ToLower(s.URL), "https://") || s.Local()
+}
+
+// authorized reports whether the servers file has an Authorization header for it.
+func (s *Server) authorized() bool {
 	for name := range s.Headers {
 		if strings.EqualFold(name, "Authorization") {
-			return false // the file's own wins
+			return true
 		}
 	}
-	return strings.HasPrefix(strings.ToLower(s.URL), "https://") || s.Local()
+	return false
 }
 
 // goodRedirect: MCP 2026-07-28 basic/authorization, "Communication Security": "All
@@ -206,7 +211,11 @@ func (h *Host) scopesFor(ctx context.Context, p inbox.Principal, s *Server, foun
 			add(g.Scopes)
 		}
 	}
-	add(h.missing(p, s.ID))
+	wanted, err := h.vault.Wanted(ctx, vault.Principal(p), s.provider(), "")
+	if err != nil {
+		return nil, err
+	}
+	add(wanted[s.provider()])
 	if len(s.OAuth.Scopes) == 0 && slices.Contains(found.server.ScopesSupported, scopeOffline) {
 		add([]string{scopeOffline})
 	}
@@ -226,47 +235,6 @@ func validScope(text string) bool {
 	return true
 }
 
-// SignOut forgets what p was given for a server; it is revoked in the background.
-// Calls that are blocked stay so. Signing out of what nobody signed in to is no error.
-func (h *Host) SignOut(ctx context.Context, p inbox.Principal, server string) error {
-	s, err := h.signable(server)
-	if err != nil {
-		return err
-	}
-	if err := h.vault.Delete(ctx, vault.Principal(p), s.provider(), ""); err != nil && !errors.Is(err, vault.ErrNotFound) {
-		return err
-	}
-	h.mu.Lock()
-	delete(h.wanted, poolKey{p.Key(), s.ID})
-	h.mu.Unlock()
-	h.pool(s, p).renew()
-	return nil
-}
-
-// Forget removes all that the vault has of p, for when the person is erased. Tokens are
-// revoked in the background.
-func (h *Host) Forget(ctx context.Context, p inbox.Principal) error {
-	if h.vault == nil {
-		return nil
-	}
-	if err := h.vault.Erase(ctx, vault.Principal(p)); err != nil {
-		return err
-	}
-	for _, pl := range h.allPools() {
-		if pl.principal == p {
-			pl.renew()
-		}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for key := range h.wanted {
-		if key.principal == p.Key() {
-			delete(h.wanted, key)
-		}
-	}
-	return nil
-}
-
 // SignInState says whether a person is signed in to a server.
 type SignInState string
 
@@ -280,6 +248,7 @@ const (
 type SignInStatus struct {
 	State   SignInState
 	Can     bool     // SignIn is possible
+	Kept    bool     // something is kept that SignOut would end, whether it is of use or not
 	Account string   // as the authorization server calls it; often not known
 	Scopes  []string // allowed; nil: nobody said
 	Missing []string // asked for by the server and not allowed
@@ -287,7 +256,7 @@ type SignInStatus struct {
 
 // SignIns says of each server, by its id, whether p is signed in to it.
 func (h *Host) SignIns(ctx context.Context, p inbox.Principal) (map[string]SignInStatus, error) {
-	grants := map[string]vault.Grant{}
+	grants, wanted := map[string]vault.Grant{}, map[string][]string{}
 	if h.vault != nil {
 		all, err := h.vault.Grants(ctx, vault.Principal(p), "")
 		if err != nil {
@@ -298,23 +267,34 @@ func (h *Host) SignIns(ctx context.Context, p inbox.Principal) (map[string]SignI
 				grants[g.Provider] = g
 			}
 		}
+		if wanted, err = h.vault.Wanted(ctx, vault.Principal(p), "", ""); err != nil {
+			return nil, err
+		}
 	}
 	out := make(map[string]SignInStatus, len(h.order))
 	for _, id := range h.order {
 		s := h.servers[id]
-		st := SignInStatus{State: SignInNone, Can: h.vault != nil && s.signable(), Missing: h.missing(p, id)}
+		st := SignInStatus{State: SignInNone, Can: h.vault != nil && s.signable()}
 		g, has := grants[s.provider()]
-		if has && st.Can {
-			st.Account, st.Scopes = plain.Line(g.Account.Name, 200), g.Scopes
+		has = has && st.Can
+		if st.Can {
+			st.Missing = wanted[s.provider()]
+		}
+		if has {
+			st.Kept, st.Account, st.Scopes = true, plain.Line(g.Account.Name, 200), g.Scopes
 		}
 		h.mu.Lock()
 		pl := h.pools[poolKey{p.Key(), id}]
 		h.mu.Unlock()
-		refused := pl != nil && pl.wantsSignIn()
+		refused := false
+		if pl != nil {
+			refusal := pl.refusal()
+			refused = refusal != nil && !(has && pl.answered(refusal, g))
+		}
 		switch {
-		case has && st.Can && g.Status != vault.Alive, len(st.Missing) > 0, refused:
+		case has && g.Status != vault.Alive, len(st.Missing) > 0, refused:
 			st.State = SignInNeeded
-		case has && st.Can:
+		case has:
 			st.State = SignInDone
 		}
 		out[id] = st

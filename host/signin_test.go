@@ -21,160 +21,8 @@ import (
 	"github.com/parley-mcp/parley/host/hosttest"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/fakeprovider"
-	"github.com/parley-mcp/parley/internal/seal"
 	"github.com/parley-mcp/parley/vault"
 )
-
-const back = "http://127.0.0.1:8420/sign-in/servers/callback"
-
-var bob = inbox.Principal{Issuer: "test", Subject: "bob"}
-
-// A guarded is a scripted MCP server that wants the tokens of a provider, and a store
-// for the vaults of the machines that use it.
-type guarded struct {
-	*host.Server
-	provider *fakeprovider.Server
-	issuer   string
-	script   *hosttest.Server
-	rows     *vault.Memory
-	keys     *seal.Ring
-	ahead    atomic.Int64 // of the store's clock, in nanoseconds
-
-	mu      sync.Mutex
-	refused map[string]bool // access tokens that are refused all the same
-	seen    []string        // access tokens of calls
-	needs   string          // a scope that calls need
-	all     atomic.Bool     // refuse every token
-}
-
-func guard(t *testing.T, revision string, tools map[string]hosttest.Tool, options *fakeprovider.Options) *guarded {
-	t.Helper()
-	g := &guarded{keys: seal.NewRing(), refused: map[string]bool{}}
-	g.rows = vault.NewMemory(func() time.Time { return time.Now().Add(time.Duration(g.ahead.Load())) })
-	g.provider, g.issuer = fakeprovider.Start(t, options)
-	g.Server, g.script = web(t, "shop", &hosttest.Script{Revision: revision, Tools: tools, Intercept: g.intercept})
-	return g
-}
-
-func (g *guarded) intercept(w http.ResponseWriter, r *http.Request, method string) bool {
-	access := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	g.mu.Lock()
-	if method == "tools/call" {
-		g.seen = append(g.seen, access)
-	}
-	refused, needs := g.refused[access] || g.all.Load() && access != "", g.needs
-	g.mu.Unlock()
-	if refused {
-		r.Header.Set("Authorization", "Bearer refused")
-	}
-	if method == "tools/call" && needs != "" && !slices.Contains(strings.Fields(g.provider.Scope(access)), needs) {
-		w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+needs+`"`)
-		w.WriteHeader(http.StatusForbidden)
-		return true
-	}
-	passed := false
-	g.provider.Protect(g.issuer, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed = true })).ServeHTTP(w, r)
-	return !passed
-}
-
-func (g *guarded) calls() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Clone(g.seen)
-}
-
-func (g *guarded) refuse(access ...string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, one := range access {
-		g.refused[one] = true
-	}
-}
-
-// machine is one with a vault on the shared rows.
-func (g *guarded) machine(t *testing.T, b *backend, o host.Options) *rig {
-	t.Helper()
-	endpoint, err := host.VaultEndpoint([]*host.Server{g.Server})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var in *inbox.Inbox
-	v, err := vault.New(g.rows, g.keys, &vault.Options{
-		Endpoint: endpoint, Log: o.Log,
-		Audit: func(ctx context.Context, e vault.Event) error {
-			return host.VaultAudit(in, []*host.Server{g.Server})(ctx, e)
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := v.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	o.Vault = v
-	r := newRig(t, b, &rigOptions{host: o}, g.Server)
-	in = r.in
-	return r
-}
-
-// visit goes to the page, where the provider consents at once, and reads the way back.
-func visit(t *testing.T, page string) host.SignInReply {
-	t.Helper()
-	q := visitRaw(t, page)
-	return host.SignInReply{
-		State: host.NewSecret(q.Get("state")), Code: host.NewSecret(q.Get("code")), Issuer: q.Get("iss"), Error: q.Get("error"),
-	}
-}
-
-func visitRaw(t *testing.T, page string) url.Values {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	to, err := resp.Location()
-	if err != nil {
-		t.Fatalf("the provider answered %s: %v", resp.Status, err)
-	}
-	if got := to.Scheme + "://" + to.Host + to.Path; got != back {
-		t.Fatalf("the way back is %s", got)
-	}
-	return to.Query()
-}
-
-func (r *rig) page() *host.SignInPage {
-	r.t.Helper()
-	page, err := r.SignIn(r.t.Context(), ada, "shop", back)
-	if err != nil {
-		r.t.Fatalf("SignIn: %v", err)
-	}
-	return page
-}
-
-func (r *rig) signIn() *host.SignInResult {
-	r.t.Helper()
-	got, err := r.SignedIn(r.t.Context(), ada, visit(r.t, r.page().URL))
-	if err != nil {
-		r.t.Fatalf("SignedIn: %v", err)
-	}
-	return got
-}
-
-func (r *rig) signInState() host.SignInStatus {
-	r.t.Helper()
-	all, err := r.SignIns(r.t.Context(), ada)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return all["shop"]
-}
 
 // The whole way in both eras: nothing goes without a sign-in, a sign-in that ended
 // blocks what is parked when it goes on, and another one lets it go on, with the
@@ -382,7 +230,7 @@ func TestIssuerOfTheAnswer(t *testing.T) {
 	})
 }
 
-// A state is one person's, and good once.
+// A state is one person's, and good once: who comes later hears what came of it.
 func TestStateOfASignIn(t *testing.T) {
 	t.Parallel()
 	g := guard(t, "", nil, nil)
@@ -399,7 +247,7 @@ func TestStateOfASignIn(t *testing.T) {
 			t.Fatalf("edited at %d: %v", i, err)
 		}
 	}
-	var done, over atomic.Int32
+	var done, over atomic.Int32 // over: while the first is at it
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {
@@ -414,11 +262,23 @@ func TestStateOfASignIn(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if done.Load() != 1 || over.Load() != 19 || g.provider.Counts().Exchange != 1 {
+	if done.Load() < 1 || g.provider.Counts().Exchange != 1 {
 		t.Errorf("done %d, over %d, exchanged %d", done.Load(), over.Load(), g.provider.Counts().Exchange)
 	}
 	if st, err := r.SignIns(t.Context(), bob); err != nil || st["shop"].State != host.SignInNone {
 		t.Errorf("somebody else: %+v, %v", st["shop"], err)
+	}
+	if got, err := r.SignedIn(t.Context(), ada, reply); err != nil || got.Outcome != host.SignedInDone || got.Server != "shop" || got.Resumed != 0 {
+		t.Errorf("again: %+v, %v", got, err)
+	}
+	if _, err := r.SignedIn(t.Context(), bob, reply); !errors.Is(err, host.ErrSignInOver) {
+		t.Errorf("somebody else, afterwards: %v", err)
+	}
+	if _, err := r.SignOut(t.Context(), ada, "shop"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.SignedIn(t.Context(), ada, reply); !errors.Is(err, host.ErrSignInOver) {
+		t.Errorf("again, signed out: %v", err)
 	}
 	reply = visit(t, r.page().URL)
 	g.ahead.Store(int64(11 * time.Minute))
@@ -489,71 +349,6 @@ func TestForgottenRegistration(t *testing.T) {
 	r.signIn()
 	if n := g.provider.Counts().Register; n != 2 {
 		t.Errorf("%d registrations", n)
-	}
-}
-
-// Another account than before replaces nothing until the person says so.
-func TestOtherAccount(t *testing.T) {
-	t.Parallel()
-	for _, replace := range []bool{true, false} {
-		t.Run(fmt.Sprint("replace ", replace), func(t *testing.T) {
-			t.Parallel()
-			g := guard(t, "", map[string]hosttest.Tool{"tool": func(x *hosttest.Exchange) { x.Text("ok") }}, nil)
-			g.OAuth.Scopes = []string{"openid"}
-			r := g.machine(t, nil, host.Options{})
-			if got := r.signIn(); got.Account != "ada@id.example" {
-				t.Fatalf("%+v", got)
-			}
-			r.step(r.start("shop", "tool", "").ID, "")
-			g.provider.SetSubject("work")
-			got := r.signIn()
-			if got.Outcome != host.OtherAccount || got.Account != "work@id.example" || got.Before != "ada@id.example" {
-				t.Fatalf("%+v", got)
-			}
-			if st := r.signInState(); st.Account != "ada@id.example" {
-				t.Errorf("meanwhile: %+v", st)
-			}
-			if _, err := r.ChooseAccount(t.Context(), bob, "shop", got.Decision, true); !errors.Is(err, host.ErrSignInOver) {
-				t.Errorf("somebody else: %v", err)
-			}
-			end, err := r.ChooseAccount(t.Context(), ada, "shop", got.Decision, replace)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := map[bool]string{true: "work", false: "ada"}[replace]
-			if st := r.signInState(); st.Account != want+"@id.example" {
-				t.Errorf("in the end: %+v, %+v", st, end)
-			}
-			r.step(r.start("shop", "tool", "").ID, "")
-			seen := g.calls()
-			if subject, _ := g.provider.Valid(seen[len(seen)-1]); subject != want {
-				t.Errorf("the last call went as %q", subject)
-			}
-		})
-	}
-}
-
-// What is forgotten is used no more, here and on other machines, and is revoked.
-func TestSignOut(t *testing.T) {
-	t.Parallel()
-	g := guard(t, "", map[string]hosttest.Tool{"tool": func(x *hosttest.Exchange) { x.Text("ok") }}, nil)
-	b := backends["memory"](t)
-	r, other := g.machine(t, b, host.Options{}), g.machine(t, b, host.Options{})
-	r.signIn()
-	for _, m := range []*rig{r, other} { // both have a connection
-		m.step(m.start("shop", "tool", "").ID, "")
-	}
-	calls := []*inbox.Call{r.start("shop", "tool", ""), r.start("shop", "tool", "")}
-	if err := r.SignOut(t.Context(), ada, "shop"); err != nil {
-		t.Fatal(err)
-	}
-	for i, m := range []*rig{r, other} {
-		if got := m.step(calls[i].ID, host.Blocked); got.Reason != inbox.ReasonSignIn || got.Sends != 0 {
-			t.Errorf("machine %d: %s, %d sends", i, got.Reason, got.Sends)
-		}
-	}
-	if err := r.SignOut(t.Context(), ada, "shop"); err != nil {
-		t.Errorf("twice: %v", err)
 	}
 }
 
@@ -661,13 +456,4 @@ func TestSignInSaysNoSecret(t *testing.T) {
 			}
 		}
 	}
-}
-
-func query(t *testing.T, address string) url.Values {
-	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u.Query()
 }

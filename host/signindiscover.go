@@ -105,7 +105,7 @@ func readChallenge(headers ...string) challenge {
 		if one.Scheme != "bearer" {
 			continue
 		}
-		for _, scope := range strings.Fields(one.Params["scope"]) {
+		for scope := range strings.FieldsSeq(one.Params["scope"]) {
 			if validScope(scope) && len(c.scopes) < maxScopes {
 				c.scopes = append(c.scopes, scope)
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -72,9 +73,7 @@ func metadata(change map[string]any) string {
 		"issuer": "{self}", "authorization_endpoint": "{self}/authorize?x=1", "token_endpoint": "{self}/token",
 		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
 	}
-	for k, v := range change {
-		m[k] = v
-	}
+	maps.Copy(m, change)
 	text, _ := json.Marshal(m)
 	return string(text)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/exact"
 	"github.com/parley-mcp/parley/internal/plain"
 	"github.com/parley-mcp/parley/internal/tokenendpoint"
 	"github.com/parley-mcp/parley/vault"
@@ -53,7 +54,8 @@ type SignInResult struct {
 // SignedIn finishes what [Host.SignIn] began: it takes the sign-in, once and for p
 // alone, checks who answers, exchanges the code, stores the tokens in the vault, and
 // lets p's calls go on that wait for it. A reply with the state of somebody else's
-// sign-in, or with an edited one, changes nothing, and the true one still counts.
+// sign-in, or with an edited one, changes nothing, and the true one still counts. One
+// that comes again is answered as before while p is signed in by it.
 // Errors are [ErrSignInOver], a *[SignInError], and those of the vault.
 func (h *Host) SignedIn(ctx context.Context, p inbox.Principal, r SignInReply) (*SignInResult, error) {
 	if h.vault == nil {
@@ -63,9 +65,11 @@ func (h *Host) SignedIn(ctx context.Context, p inbox.Principal, r SignInReply) (
 	if state == "" || len(state) > maxStateBytes || len(code) > maxAuthCode {
 		return nil, ErrSignInOver
 	}
+	ctx, cancel := finishing(ctx)
+	defer cancel()
 	flow, err := h.vault.Take(ctx, vault.Principal(p), signInFlow, vault.NewSecret(state), "a sign-in that comes back")
 	if errors.Is(err, vault.ErrNotFound) {
-		return nil, ErrSignInOver
+		return h.signedInBefore(ctx, p, state, "")
 	}
 	if err != nil {
 		return nil, err
@@ -91,10 +95,19 @@ func (h *Host) SignedIn(ctx context.Context, p inbox.Principal, r SignInReply) (
 	case code == "":
 		return nil, &SignInError{Server: s.ID, Why: "its authorization server sent no code"}
 	}
-	grant, err := h.exchange(ctx, p, s, flow, &d, code)
+	before, err := h.vault.Grants(ctx, vault.Principal(p), s.provider())
 	if err != nil {
 		return nil, err
 	}
+	how := "first"
+	if slices.ContainsFunc(before, func(g vault.Grant) bool { return g.Label == vault.DefaultLabel }) {
+		how = "again"
+	}
+	grant, err := h.exchange(ctx, s, flow, &d, code)
+	if err != nil {
+		return nil, err
+	}
+	grant.Flow = vault.NewSecret(state)
 	saved, err := h.vault.Save(ctx, vault.Principal(p), grant)
 	if other, ok := errors.AsType[*vault.OtherAccountError](err); ok {
 		return &SignInResult{
@@ -105,7 +118,18 @@ func (h *Host) SignedIn(ctx context.Context, p inbox.Principal, r SignInReply) (
 	if err != nil {
 		return nil, err
 	}
-	return h.signedIn(ctx, p, s, saved)
+	return h.signedIn(ctx, p, s, saved, how)
+}
+
+// finishTime bounds the end of a sign-in: one request to the authorization server, and
+// a few writes.
+const finishTime = 2 * time.Minute
+
+// finishing is a context for the end of a sign-in, which goes on when the person closes
+// the page. A code is good once: what it was exchanged for would be lost, and live on at
+// the authorization server.
+func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 }
 
 // errorCodes are what an authorization server may say to no, of RFC 6749 4.1.2.1, RFC
@@ -132,7 +156,7 @@ func accountName(a vault.Account) string {
 }
 
 // exchange trades the code for tokens at the endpoint that the sign-in was begun with.
-func (h *Host) exchange(ctx context.Context, p inbox.Principal, s *Server, flow vault.Flow, d *signInData, code string) (vault.NewGrant, error) {
+func (h *Host) exchange(ctx context.Context, s *Server, flow vault.Flow, d *signInData, code string) (vault.NewGrant, error) {
 	client, err := h.vault.Client(ctx, d.Client.Tenant, d.Client.Issuer, d.Client.Name, "a code is exchanged")
 	if errors.Is(err, vault.ErrNotFound) {
 		return vault.NewGrant{}, &SignInError{Server: s.ID, Why: "its client registration is gone; sign in once more"}
@@ -147,8 +171,6 @@ func (h *Host) exchange(ctx context.Context, p inbox.Principal, s *Server, flow 
 	terms := vault.Terms{
 		Issuer: flow.Issuer, TokenEndpoint: d.Token, RevocationEndpoint: d.Revocation, Resource: d.Resource, Client: d.Client,
 	}
-	// A person who closes the page must not lose what was given: a code is good once.
-	ctx = context.WithoutCancel(ctx)
 	reply, err := tokenendpoint.New(to, nil).Exchange(ctx, tokenendpoint.Exchange{
 		Terms: terms, Client: client, Code: vault.NewSecret(code), RedirectURI: d.Redirect, Verifier: flow.Verifier,
 	})
@@ -187,21 +209,57 @@ func (h *Host) notExchanged(ctx context.Context, s *Server, d *signInData, err e
 	return e
 }
 
-// signedIn lets go on what waited for the sign-in.
-func (h *Host) signedIn(ctx context.Context, p inbox.Principal, s *Server, g vault.Grant) (*SignInResult, error) {
-	key := poolKey{p.Key(), s.ID}
-	h.mu.Lock()
-	left := slices.DeleteFunc(slices.Clone(h.wanted[key]), func(scope string) bool { return slices.Contains(g.Scopes, scope) })
-	if delete(h.wanted, key); len(left) > 0 && g.Scopes != nil {
-		h.wanted[key] = left
+// signedIn records the sign-in, which is stored, and lets go on what waited for it.
+func (h *Host) signedIn(ctx context.Context, p inbox.Principal, s *Server, g vault.Grant, how string) (*SignInResult, error) {
+	for _, other := range h.alike(s.provider()) {
+		h.pool(other, p).renew()
 	}
-	h.mu.Unlock()
-	h.pool(s, p).renew()
-	n, err := h.inbox.UnblockFor(context.WithoutCancel(ctx), p, s.ID, inbox.ReasonSignIn)
+	if err := h.inbox.CredentialChanged(ctx, p, inbox.CredentialChange{Kind: inbox.AuditSignedIn, Server: s.ID, State: how}); err != nil {
+		h.log.Error("host: a sign-in could not be recorded", "server", s.ID, "err", err) // each use of it will be, or is refused
+	}
+	return h.goOn(ctx, p, s, g)
+}
+
+// alike are the servers of one sign-in: the servers file may name an address twice.
+func (h *Host) alike(provider string) (list []*Server) {
+	for _, id := range h.order {
+		if s := h.servers[id]; s.signable() && s.provider() == provider {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// goOn lets go on what waited for a sign-in, which is stored.
+func (h *Host) goOn(ctx context.Context, p inbox.Principal, s *Server, g vault.Grant) (*SignInResult, error) {
+	n := 0
+	for _, other := range h.alike(s.provider()) {
+		more, err := h.inbox.UnblockFor(ctx, p, other.ID, inbox.ReasonSignIn)
+		if err != nil {
+			return nil, err
+		}
+		n += more
+	}
+	return &SignInResult{Server: s.ID, Outcome: SignedInDone, Account: accountName(g.Account), Missing: g.Missing, Resumed: n}, nil
+}
+
+// signedInBefore answers a reply, or a choice, that comes once more, since its answer was
+// lost: for as long as p is signed in by it, it ended well. It names the server, if that is
+// one of the sign-in, or the first that is.
+func (h *Host) signedInBefore(ctx context.Context, p inbox.Principal, state, server string) (*SignInResult, error) {
+	g, err := h.vault.Finished(ctx, vault.Principal(p), vault.NewSecret(state))
+	if errors.Is(err, vault.ErrNotFound) {
+		return nil, ErrSignInOver
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &SignInResult{Server: s.ID, Outcome: SignedInDone, Account: accountName(g.Account), Missing: g.Missing, Resumed: n}, nil
+	list := h.alike(g.Provider)
+	if len(list) == 0 {
+		return nil, ErrSignInOver
+	}
+	named := max(0, slices.IndexFunc(list, func(s *Server) bool { return s.ID == server }))
+	return h.goOn(ctx, p, list[named], g)
 }
 
 // ChooseAccount carries out what p decided about an [OtherAccount]: replace the
@@ -212,13 +270,15 @@ func (h *Host) ChooseAccount(ctx context.Context, p inbox.Principal, server stri
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := finishing(ctx)
+	defer cancel()
 	choice := vault.Discard
 	if replace {
 		choice = vault.Replace
 	}
 	g, err := h.vault.Decide(ctx, vault.Principal(p), vault.NewSecret(decision.Reveal()), choice, "")
 	if errors.Is(err, vault.ErrNotFound) {
-		return nil, ErrSignInOver
+		return h.signedInBefore(ctx, p, decision.Reveal(), s.ID)
 	}
 	if err != nil {
 		return nil, err
@@ -226,7 +286,7 @@ func (h *Host) ChooseAccount(ctx context.Context, p inbox.Principal, server stri
 	if !replace {
 		return &SignInResult{Server: s.ID, Outcome: SignInDenied}, nil
 	}
-	return h.signedIn(ctx, p, s, g)
+	return h.signedIn(ctx, p, s, g, "other_account")
 }
 
 // maxIDToken bounds an ID token, in bytes.
@@ -253,7 +313,7 @@ func accountOf(token vault.Secret, issuer, client string, now time.Time) vault.A
 		Username string          `json:"preferred_username"`
 		Name     string          `json:"name"`
 	}
-	if json.Unmarshal(body, &claims) != nil {
+	if exact.Unmarshal(body, &claims) != nil {
 		return vault.Account{}
 	}
 	var audience []string

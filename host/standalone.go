@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/parley-mcp/parley/internal/wiretap"
 )
 
 // Pauses before a standalone stream is opened again.
@@ -15,6 +17,10 @@ const (
 	firstPause = time.Second
 	lastPause  = 30 * time.Second
 )
+
+// streamWait is how long the header of a standalone stream is waited for. Some
+// servers send it with the first message only, and the SDK opens no session without.
+const streamWait = time.Second
 
 // standalone is the body of the stream that a legacy server may write to
 // outside any response (MCP 2025-11-25 basic/transports, "Listening for Messages
@@ -37,13 +43,88 @@ type standalone struct {
 	quiet int    // openings in a row that brought nothing
 }
 
+// opensStream reports whether a request opens a standalone stream.
+func opensStream(req *http.Request) bool {
+	return req.Method == http.MethodGet && req.Header.Get("Last-Event-ID") == ""
+}
+
 // keepOpen wraps the response to a GET that opens a standalone stream, and
 // leaves all others alone.
 func keepOpen(base http.RoundTripper, req *http.Request, resp *http.Response, pause time.Duration) {
-	if req.Method != http.MethodGet || req.Header.Get("Last-Event-ID") != "" || !isStream(resp) {
+	if !opensStream(req) || !isStream(resp) {
 		return
 	}
 	resp.Body = &standalone{base: base, req: req, body: resp.Body, pause: pause}
+}
+
+// roundTrip sends a request. One that opens a standalone stream is answered
+// after the wait at the latest, with a stream to which what the server sends comes later.
+func roundTrip(base http.RoundTripper, req *http.Request, wait time.Duration) (*http.Response, error) {
+	if !opensStream(req) {
+		return base.RoundTrip(req)
+	}
+	l := &lateStream{req: req, came: make(chan struct{})}
+	go l.fetch(base) // ends with the request's context, which is the session's
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-l.came:
+		return l.resp, l.err
+	case <-timer.C:
+	}
+	return &http.Response{
+		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"text/event-stream"}}, ContentLength: -1, Body: l, Request: req,
+	}, nil
+}
+
+// A lateStream is the body of a response that is still to come.
+type lateStream struct {
+	req  *http.Request
+	came chan struct{} // closed when what follows is set
+	resp *http.Response
+	err  error
+
+	mu     sync.Mutex
+	closed bool
+}
+
+func (l *lateStream) fetch(base http.RoundTripper) {
+	resp, err := base.RoundTrip(l.req)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed && err == nil {
+		resp.Body.Close()
+	}
+	l.resp, l.err = resp, err
+	close(l.came)
+}
+
+// Read implements [io.Reader]. It fails if what came is no stream.
+func (l *lateStream) Read(p []byte) (int, error) {
+	select {
+	case <-l.came:
+	case <-l.req.Context().Done():
+		return 0, l.req.Context().Err()
+	}
+	switch {
+	case l.err != nil:
+		return 0, l.err
+	case !isStream(l.resp):
+		return 0, io.EOF
+	}
+	return l.resp.Body.Read(p)
+}
+
+// Close implements [io.Closer].
+func (l *lateStream) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	if l.resp == nil {
+		return nil
+	}
+	return l.resp.Body.Close()
 }
 
 func isStream(resp *http.Response) bool {
@@ -107,7 +188,7 @@ func (s *standalone) reopen(ctx context.Context) bool {
 			return true
 		}
 		resp.Body.Close()
-		if resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests {
+		if !wiretap.Passing(resp.StatusCode) {
 			return false
 		}
 	}

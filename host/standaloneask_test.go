@@ -1,7 +1,9 @@
 package host_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/host/hosttest"
@@ -17,14 +19,17 @@ func TestQuestionOnTheStandaloneStream(t *testing.T) {
 	s, started := web(t, "shop", &hosttest.Script{Revision: "2025-11-25", Tools: map[string]hosttest.Tool{
 		"ask": legacyTools["ask"],
 		"get": func(x *hosttest.Exchange) {
-			answer := x.Expect(`"g-1"`)
-			wire.Standalone(elicitation(`"g-1"`, askName))
+			// An id of its own each time: the same question once more, before the status of the
+			// answer is here, counts as repeated (MCP 2025-11-25 basic, "Requests").
+			id := fmt.Sprintf(`"g-%d"`, x.N)
+			answer := x.Expect(id)
+			wire.Standalone(elicitation(id, askName))
 			x.Text(say(read(x.Await(answer))))
 		},
 		"after": func(x *hosttest.Exchange) {
 			x.Text("ok")
-			answer := x.Expect(`"g-2"`)
-			wire.Standalone(elicitation(`"g-2"`, askName))
+			answer := x.Expect(`"outside"`)
+			wire.Standalone(elicitation(`"outside"`, askName))
 			outside <- say(read(<-answer))
 		},
 	}})
@@ -53,6 +58,28 @@ func TestQuestionOnTheStandaloneStream(t *testing.T) {
 	}
 	if list := r.open(other.ID); len(list) != 1 {
 		t.Errorf("the other call has %d questions, want its own", len(list))
+	}
+}
+
+// A server that sends nothing on the standalone stream, not even its header,
+// until there is a message for it can be used, and asked there.
+func TestStandaloneStreamThatIsQuiet(t *testing.T) {
+	t.Parallel()
+	var wire *hosttest.Server // set before any tool runs
+	s, started := web(t, "shop", &hosttest.Script{Revision: "2025-11-25", QuietStream: true, Tools: map[string]hosttest.Tool{
+		"get": func(x *hosttest.Exchange) {
+			answer := x.Expect(`"g-1"`)
+			wire.Standalone(elicitation(`"g-1"`, askName))
+			x.Text(say(read(x.Await(answer))))
+		},
+	}})
+	wire = started
+	r := newRig(t, nil, &rigOptions{host: host.Options{ConnectTimeout: 15 * time.Second}}, s)
+	call := r.start("shop", "get", "")
+	r.step(call.ID, host.Held)
+	r.answer(r.one(call.ID), inbox.Accept, `{"name":"Ada"}`)
+	if got := text(t, r.end(call.ID)); got != `{"action":"accept","content":{"name":"Ada"}}` {
+		t.Errorf("the server got %s", got)
 	}
 }
 

@@ -82,7 +82,7 @@ func (h *Host) Step(ctx context.Context, p inbox.Principal, id inbox.CallID) (*S
 }
 
 // refusedPause is how long a ready call is left alone after the store refused to
-// have it claimed: by the store's clock, which counts, its time has not come yet.
+// have it claimed.
 const refusedPause = 100 * time.Millisecond
 
 // pause waits until the call changes, for refusedPause at most.
@@ -133,29 +133,36 @@ func standing(c *inbox.Call) *Stop {
 	return nil
 }
 
-// take claims a ready call and begins to work on it, after the time before
-// which it may not be sent. It reports false if someone else was faster.
+// take claims a ready call and begins to work on it. It reports false if someone else was
+// faster, and after waiting if it is to be left alone for a while.
 func (h *Host) take(ctx context.Context, p inbox.Principal, call *inbox.Call) (bool, error) {
-	if wait := time.Until(call.NotBefore); !call.NotBefore.IsZero() && wait > 0 {
-		timer := time.NewTimer(min(wait, h.options.Poll))
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			return false, nil
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-h.stopping:
-			return false, nil
-		}
-	}
 	claim, claimed, err := h.inbox.Claim(ctx, p, call.ID)
 	switch {
-	case errors.Is(err, inbox.ErrState), errors.Is(err, inbox.ErrExpired):
+	case errors.Is(err, inbox.ErrState):
+		// NotBefore is in the store's time, so the store says how long that is.
+		if refused, ok := errors.AsType[*inbox.StateError](err); ok && refused.Wait > 0 {
+			return false, h.leaveAlone(ctx, min(refused.Wait, h.options.Poll))
+		}
+		return false, nil
+	case errors.Is(err, inbox.ErrExpired):
 		return false, nil
 	case err != nil:
 		return false, err
 	}
 	return h.begin(claim, claimed), nil
+}
+
+// leaveAlone waits, and no longer than the host works.
+func (h *Host) leaveAlone(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-h.stopping:
+	}
+	return nil
 }
 
 // closed returns ErrClosed once the host is stopping.
@@ -186,6 +193,8 @@ func (h *Host) Resume(ctx context.Context, p inbox.Principal, id inbox.CallID) e
 // Auto carries a call to its end: it steps, and between the steps waits for
 // whoever the call waits for. at, if not nil, is told of each stop before that,
 // so that a program can show the questions, or answer them; its error ends Auto.
+// It needs no [Host.Run]: where that does not work, Auto does what time has made due
+// while it waits, and tries servers again that could not be reached.
 func (h *Host) Auto(ctx context.Context, p inbox.Principal, id inbox.CallID, at func(context.Context, *Stop) error) (*inbox.Call, error) {
 	for {
 		stop, err := h.Step(ctx, p, id)
@@ -200,8 +209,26 @@ func (h *Host) Auto(ctx context.Context, p inbox.Principal, id inbox.CallID, at 
 				return stop.Call, err
 			}
 		}
-		if _, err := h.inbox.Wait(ctx, p, id, stop.Call.Version); err != nil {
+		if err := h.await(ctx, p, stop.Call); err != nil {
 			return stop.Call, err
 		}
 	}
+}
+
+// await waits until the call changes. What changes it may be nothing but time: it
+// expires, the lease of a machine that died ends, its server may be tried again.
+func (h *Host) await(ctx context.Context, p inbox.Principal, call *inbox.Call) error {
+	for !h.runs.Load() && h.enter() { // it begins goroutines of the host
+		look := h.keepHouse(ctx)
+		h.group.Done()
+		waiting, cancel := context.WithTimeout(ctx, look)
+		_, err := h.inbox.Wait(waiting, p, call.ID, call.Version)
+		over := waiting.Err() != nil
+		cancel()
+		if err == nil || ctx.Err() != nil || !over {
+			return err
+		}
+	}
+	_, err := h.inbox.Wait(ctx, p, call.ID, call.Version)
+	return err
 }

@@ -13,13 +13,22 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/exact"
 )
 
 // Bounds of a server's list of tools.
 const (
 	maxTools     = 5000
 	maxToolPages = 100
+	maxToolBytes = 8 << 20 // of all pages
 )
+
+// A listError says what is wrong with a list of tools, in a sentence's part.
+type listError string
+
+const errUnreadableList listError = "its list of tools cannot be read"
+
+func (e listError) Error() string { return string(e) }
 
 // A Tool is one tool of a server, as it listed it. Everything in it is the
 // server's own words, to be sanitised before it is drawn.
@@ -39,6 +48,9 @@ type Tool struct {
 	// Fingerprint identifies name and input schema: a parked call is resumed
 	// only where it is still the same.
 	Fingerprint string
+	// Definition identifies all that a person or a model reads of the tool, as
+	// an approval given for always is bound to it.
+	Definition string
 }
 
 // fingerprint digests a tool's name and its input schema in canonical form:
@@ -69,21 +81,25 @@ func canonical(raw json.RawMessage) []byte {
 }
 
 // toolsOfPage reads the result member of a tools/list response.
-func toolsOfPage(result json.RawMessage, trusted bool) ([]*Tool, error) {
+func toolsOfPage(result json.RawMessage, s *Server) ([]*Tool, error) {
 	var page struct {
-		Tools []struct {
+		Tools []json.RawMessage `json:"tools"`
+	}
+	if exact.Unmarshal(result, &page) != nil {
+		return nil, errUnreadableList
+	}
+	var tools []*Tool
+	for _, raw := range page.Tools {
+		var t struct {
 			Name        string          `json:"name"`
 			Title       string          `json:"title"`
 			Description string          `json:"description"`
 			InputSchema json.RawMessage `json:"inputSchema"`
 			Annotations json.RawMessage `json:"annotations"`
-		} `json:"tools"`
-	}
-	if err := json.Unmarshal(result, &page); err != nil {
-		return nil, errors.New("the list of tools cannot be read")
-	}
-	var tools []*Tool
-	for _, t := range page.Tools {
+		}
+		if exact.Unmarshal(raw, &t) != nil {
+			return nil, errUnreadableList
+		}
 		if t.Name == "" {
 			continue
 		}
@@ -93,16 +109,17 @@ func toolsOfPage(result json.RawMessage, trusted bool) ([]*Tool, error) {
 			ReadOnlyHint   bool   `json:"readOnlyHint"`
 			IdempotentHint bool   `json:"idempotentHint"`
 		}
-		if len(t.Annotations) > 0 && json.Unmarshal(t.Annotations, &hints) != nil {
-			return nil, errors.New("the list of tools cannot be read")
+		if len(t.Annotations) > 0 && exact.Unmarshal(t.Annotations, &hints) != nil {
+			return nil, errUnreadableList
 		}
 		if tool.Title == "" {
 			tool.Title = hints.Title
 		}
-		if trusted {
+		if s.Trusted {
 			tool.ReadOnly, tool.Idempotent = hints.ReadOnlyHint, hints.IdempotentHint
 		}
 		tool.Fingerprint = fingerprint("tools/call", t.Name, t.InputSchema)
+		tool.Definition = toolFingerprint(s, tool)
 		tools = append(tools, tool)
 	}
 	return tools, nil
@@ -141,7 +158,7 @@ func (c *connection) usable(listed []*mcp.Tool) map[string]bool {
 func (c *connection) listTools(ctx context.Context) ([]*Tool, error) {
 	var all []*Tool
 	seen := map[string]bool{}
-	cursor := ""
+	cursor, size := "", 0
 	for range maxToolPages {
 		pages := &capture{method: "tools/list"}
 		result, err := c.session.ListTools(withCapture(ctx, pages), &mcp.ListToolsParams{Cursor: cursor})
@@ -158,7 +175,10 @@ func (c *connection) listTools(ctx context.Context) ([]*Tool, error) {
 				return nil, err
 			}
 		}
-		tools, err := toolsOfPage(raw, c.server.Trusted)
+		if size += len(raw); size > maxToolBytes {
+			return nil, listError(fmt.Sprintf("its list of tools is larger than %d MiB", maxToolBytes>>20))
+		}
+		tools, err := toolsOfPage(raw, c.server)
 		if err != nil {
 			return nil, err
 		}
@@ -174,11 +194,11 @@ func (c *connection) listTools(ctx context.Context) ([]*Tool, error) {
 			}
 		}
 		if len(all) > maxTools {
-			return nil, fmt.Errorf("more than %d tools are listed", maxTools)
+			return nil, listError(fmt.Sprintf("it lists more than %d tools", maxTools))
 		}
 		if cursor = result.NextCursor; cursor == "" {
 			return all, nil
 		}
 	}
-	return nil, fmt.Errorf("the list of tools has more than %d pages", maxToolPages)
+	return nil, listError(fmt.Sprintf("its list of tools has more than %d pages", maxToolPages))
 }

@@ -64,7 +64,7 @@ func TestServerChanged(t *testing.T) {
 		t.Errorf("blocked %s, want server_changed; %d calls went to the new address", got.Reason, len(wire.Calls()))
 	}
 	// And gone.
-	again, err := r.in.RunAgain(t.Context(), ada, calls[2].ID)
+	again, err := r.in.RunAgain(t.Context(), ada, calls[2].ID, "")
 	if err != nil {
 		t.Fatal(err)
 	}

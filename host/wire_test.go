@@ -217,7 +217,7 @@ func TestLapsed(t *testing.T) {
 			t.Errorf("ended %s, %s; want lapsed, %s", end.State, end.Reason, want)
 		}
 		// Run again fills the answer in and sends nothing by itself.
-		again, err := r.in.RunAgain(t.Context(), ada, call.ID)
+		again, err := r.in.RunAgain(t.Context(), ada, call.ID, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,10 +393,13 @@ func TestTimeoutCountsProgressAndNotPeople(t *testing.T) {
 	release := make(chan struct{})
 	var once sync.Once
 	t.Cleanup(func() { once.Do(func() { close(release) }) })
-	s, _ := web(t, "shop", &hosttest.Script{Revision: "2025-11-25", Tools: map[string]hosttest.Tool{
+	mute, _ := web(t, "mute", &hosttest.Script{Revision: "2025-11-25", Tools: map[string]hosttest.Tool{
 		"silent": func(x *hosttest.Exchange) { <-x.Context.Done() },
+	}})
+	mute.SendTimeout = 300 * time.Millisecond
+	s, _ := web(t, "shop", &hosttest.Script{Revision: "2025-11-25", Tools: map[string]hosttest.Tool{
 		"busy": func(x *hosttest.Exchange) {
-			ticker := time.NewTicker(300 * time.Millisecond)
+			ticker := time.NewTicker(time.Second)
 			defer ticker.Stop()
 			for i := range 12 {
 				<-ticker.C
@@ -407,13 +410,13 @@ func TestTimeoutCountsProgressAndNotPeople(t *testing.T) {
 		},
 		"ask": func(x *hosttest.Exchange) { x.Text(say(read(x.Elicit(askSize)))) },
 	}})
-	s.SendTimeout = 3 * time.Second
-	r := newRig(t, nil, nil, s)
+	s.SendTimeout = 10 * time.Second
+	r := newRig(t, nil, nil, mute, s)
 
 	asked := r.start("shop", "ask", "")
 	r.step(asked.ID, host.Held)
 
-	got := r.step(r.start("shop", "silent", "").ID, host.Uncertain)
+	got := r.step(r.start("mute", "silent", "").ID, host.Uncertain)
 	if !strings.Contains(got.Detail, "no sign of life") {
 		t.Errorf("detail %q", got.Detail)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // ErrNotOpened: a url question is accepted only after the person agreed to
@@ -158,15 +159,17 @@ func (w *work) expireDue(c *callRecord, q *questionRecord) error {
 		return w.expireCall(c)
 	}
 	if q != nil && !q.State.Closed() && w.passed(q.ExpiresAt) {
-		if err := w.closeQuestion(q, Expired, ByExpiry); err != nil {
-			return err
-		}
-		return w.settle(c)
+		return w.byMachine(func() error {
+			if err := w.closeQuestion(q, Expired, ByExpiry); err != nil {
+				return err
+			}
+			return w.settle(c)
+		})
 	}
 	return nil
 }
 
-// expireCall ends a call whose time has passed.
+// expireCall is for a call whose time has passed.
 func (w *work) expireCall(c *callRecord) error {
 	reason, detail := ReasonDeadline, "The server's time limit passed."
 	switch {
@@ -176,7 +179,18 @@ func (w *work) expireCall(c *callRecord) error {
 	case c.State == Approving:
 		reason, detail = ReasonNotDecided, "Nobody decided in time."
 	}
-	return w.moveCall(c, CallExpired, reason, detail+" "+c.unsent())
+	return w.byMachine(func() error { return w.giveUp(c, CallExpired, reason, detail) })
+}
+
+// giveUp ends a call as its person has not decided it: its time has passed, whatever claims
+// it dies, or a rule or somebody else does not allow it. One that may have happened is not
+// ended so, since its idempotency key would be gone with it: it is uncertain again, and its
+// person decides.
+func (w *work) giveUp(c *callRecord, to CallState, reason, detail string) error {
+	if c.MarkedBefore && c.State != Waiting { // the answer to a send without a reply is no question
+		to, c.resending, c.resendUntil = Uncertain, false, time.Time{}
+	}
+	return w.moveCall(c, to, reason, detail+" "+c.unsent())
 }
 
 // TakeBack makes an answered question open again, with what was answered as
@@ -290,15 +304,21 @@ func (in *Inbox) Open(ctx context.Context, p Principal, id QuestionID, urlSHA256
 	return q.copy(), nil
 }
 
-// DeclineRest declines the questions of a call that are still open and returns them.
-func (in *Inbox) DeclineRest(ctx context.Context, p Principal, id CallID, via string) ([]*Question, error) {
-	if err := checkText("via", via); err != nil {
+// DeclineRest declines the questions of a call that are still open and returns them. Of
+// the answer Via, Assurance and Key count. The same key declines once, and returns none
+// then: what the server asked meanwhile, the person has not seen.
+func (in *Inbox) DeclineRest(ctx context.Context, p Principal, id CallID, a Answer) ([]*Question, error) {
+	if err := checkText("via or assurance", a.Via, a.Assurance); err != nil {
 		return nil, err
 	}
 	var list []*Question
 	err := in.update(ctx, p.Key(), func(w *work) error {
 		list = nil
 		if err := w.enabled(); err != nil {
+			return err
+		}
+		m, before, err := w.remembered("decline rest", a.Key, string(id))
+		if err != nil || before != "" {
 			return err
 		}
 		c, err := w.call(id)
@@ -310,7 +330,7 @@ func (in *Inbox) DeclineRest(ctx context.Context, p Principal, id CallID, via st
 			return err
 		}
 		for _, q := range questions {
-			if q.State.Closed() {
+			if q.State.Closed() || q.fault != nil { // nobody could send that answer
 				continue
 			}
 			if err := w.expireDue(c, q); err != nil {
@@ -319,12 +339,15 @@ func (in *Inbox) DeclineRest(ctx context.Context, p Principal, id CallID, via st
 			if q.State.Closed() {
 				continue
 			}
-			if err := w.answer(q, Answer{Action: Decline, Via: via}); err != nil {
+			if err := w.answer(q, Answer{Action: Decline, Via: a.Via, Assurance: a.Assurance}); err != nil {
 				return err
 			}
 			list = append(list, q.copy())
 		}
-		return w.settle(c)
+		if err := w.settle(c); err != nil {
+			return err
+		}
+		return w.remember(m, string(id))
 	})
 	if err != nil {
 		return nil, err

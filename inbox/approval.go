@@ -97,8 +97,11 @@ type Ask struct {
 	// tool a person or a model may have read. Empty: only Once can be chosen.
 	Fingerprint string
 	Description string // of the tool, for the card; at most 4 KiB
-	Rule        string // the name of the rule
-	Reason      string // one plain sentence for people
+	// Tool is what the server says of it now; nil: it is no tool. What has changed
+	// of it since the person last saw or allowed it stands on the card.
+	Tool   *ToolText
+	Rule   string // the name of the rule
+	Reason string // one plain sentence for people
 
 	Assignee Assignee
 	// NotAsker says that the call's principal may not decide, not as a member of
@@ -163,6 +166,7 @@ type Approval struct {
 	Tool        string          // the call's name
 	Arguments   json.RawMessage // of the call, as they will be sent
 	Description string          // of the tool; sanitise before drawing
+	Changed     *ToolChange     // of the tool, since the call's principal last saw it or had it allowed; nil: nothing
 	Fingerprint string
 	Rule        string
 	Reason      string // one plain sentence for people
@@ -183,6 +187,8 @@ type Approval struct {
 	ExpiresAt time.Time
 	Closed    time.Time
 	Removed   bool // the retention of its call has passed: what was to be sent is gone
+
+	Unreadable bool // what was sealed does not open, or the row is damaged: see [ErrUnreadable]
 }
 
 // AnsweredQuestion names a question without its answer: who approves for

@@ -2,8 +2,8 @@ package inbox
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"time"
 )
 
 const approvalPurpose = "inbox approval"
@@ -20,9 +20,11 @@ type approvalDetail struct {
 	Via       string   `json:"via,omitempty"`
 	Assurance string   `json:"assurance,omitempty"`
 	ExpiresAt micros   `json:"expires_at"`
+	Remind    micros   `json:"remind,omitempty"`
 	Told      int64    `json:"told,omitempty"`
 	Shown     []string `json:"shown,omitempty"`
 	Removed   bool     `json:"removed,omitempty"`
+	Lost      bool     `json:"lost,omitempty"` // as a call's
 }
 
 // approvalContent is the sealed part. The arguments are there once more: with
@@ -34,57 +36,69 @@ type approvalContent struct {
 	Fingerprint string             `json:"fingerprint,omitempty"`
 	Reason      string             `json:"reason,omitempty"`
 	Answered    []AnsweredQuestion `json:"answered,omitempty"`
+	Changed     *ToolChange        `json:"changed,omitempty"`
+	Seen        *toolSeen          `json:"seen,omitempty"`
 }
 
 type approvalRecord struct {
 	Approval
-	standing string // its standingKey while it stands
-	told     int64  // the version that its assignee has an event of
+	standing string    // its standingKey while it stands
+	told     int64     // the version that its assignee has an event of
+	remind   time.Time // when an entry of the audit log tells that it will expire; zero: it did, or never
 	shown    []string
+	tool     *toolSeen // what the card shows of the tool
+
+	fault    error  // as a call's
+	lost     bool   // the readable part was damaged
+	assigned string // the assignee in the row, which stays while there is a fault
 
 	sealed, plain []byte
 	more, within  members
 	dirty         dirt
 }
 
+// openApproval is openCall for an approval.
 func (w *work) openApproval(row *ApprovalRow) (*approvalRecord, error) {
 	var detail approvalDetail
-	if err := json.Unmarshal(row.Detail, &detail); err != nil {
-		return nil, fmt.Errorf("inbox: approval %s: its row is damaged", row.ID)
-	}
-	plain, err := w.in.keys.Open(approvalPurpose, []string{w.key, string(row.ID)}, row.Content)
+	more, err := w.decode(row.Detail, &detail)
 	if err != nil {
-		return nil, fmt.Errorf("inbox: approval %s: %w", row.ID, err)
+		detail, more = approvalDetail{Actor: Model, Lost: true}, nil
 	}
 	var content approvalContent
-	if err := json.Unmarshal(plain, &content); err != nil {
-		return nil, fmt.Errorf("inbox: approval %s: its content is damaged", row.ID)
-	}
-	more, within, err := w.unknown(row.Detail, plain, detail, content)
+	plain, within, fault, err := w.open(approvalPurpose, "approval", string(row.ID), row.Content, &content)
 	if err != nil {
-		return nil, fmt.Errorf("inbox: approval %s: %w", row.ID, err)
+		return nil, err
 	}
 	assignee, err := parseAssignee(row.Assignee)
-	if err != nil {
-		return nil, fmt.Errorf("inbox: approval %s: its assignee is damaged", row.ID)
+	var decider Principal
+	if err == nil && detail.DecidedBy != "" {
+		decider, err = ParsePrincipal(detail.DecidedBy)
+	}
+	if detail.Lost {
+		content = approvalContent{}
+	}
+	if fault == nil && (err != nil || detail.Lost) {
+		fault = &unreadableError{"approval " + string(row.ID), errDamaged}
 	}
 	a := &approvalRecord{
 		Approval: Approval{
 			ID: row.ID, Seq: row.Seq, Call: row.Call, Principal: w.principal,
 			Conversation: row.Conversation, Server: row.Server,
-			Actor: detail.Actor, Method: detail.Method, Tool: content.Tool, Arguments: content.Arguments, Description: content.Description, Fingerprint: content.Fingerprint,
+			Actor: detail.Actor, Method: detail.Method, Tool: content.Tool, Arguments: content.Arguments, Description: content.Description, Changed: content.Changed, Fingerprint: content.Fingerprint,
 			Rule: detail.Rule, Reason: content.Reason, Assignee: assignee, NotAsker: detail.NotAsker,
 			Offer: detail.Offer, Answered: content.Answered, State: row.State, Scope: detail.Scope, Standing: row.Standing != "",
 			Via: detail.Via, Assurance: detail.Assurance, Version: row.Version,
 			Created: row.Created, ExpiresAt: detail.ExpiresAt.time(), Closed: row.Closed, Removed: detail.Removed,
 		},
-		standing: row.Standing, told: detail.Told, shown: detail.Shown,
+		standing: row.Standing, told: detail.Told, remind: detail.Remind.time(), shown: detail.Shown, tool: content.Seen, lost: detail.Lost, assigned: row.Assignee,
 		sealed: row.Content, plain: plain, more: more, within: within,
 	}
-	if detail.DecidedBy != "" {
-		if a.DecidedBy, err = ParsePrincipal(detail.DecidedBy); err != nil {
-			return nil, fmt.Errorf("inbox: approval %s: its row is damaged", row.ID)
-		}
+	a.DecidedBy = decider
+	if a.lost {
+		a.remind = row.Due // if it was for that
+	}
+	if fault != nil {
+		a.fault, a.Unreadable, a.Reason = fault, true, contentGone
 	}
 	return a, nil
 }
@@ -92,7 +106,7 @@ func (w *work) openApproval(row *ApprovalRow) (*approvalRecord, error) {
 func (w *work) approvalRow(a *approvalRecord) (*ApprovalRow, error) {
 	d := approvalDetail{
 		Actor: a.Actor, Method: a.Method, Rule: a.Rule, NotAsker: a.NotAsker, Offer: a.Offer, Scope: a.Scope, Via: a.Via, Assurance: a.Assurance,
-		ExpiresAt: toMicros(a.ExpiresAt), Told: a.told, Shown: a.shown, Removed: a.Removed,
+		ExpiresAt: toMicros(a.ExpiresAt), Remind: toMicros(a.remind), Told: a.told, Shown: a.shown, Removed: a.Removed, Lost: a.lost,
 	}
 	if a.DecidedBy != (Principal{}) {
 		d.DecidedBy = a.DecidedBy.Key()
@@ -103,11 +117,12 @@ func (w *work) approvalRow(a *approvalRecord) (*ApprovalRow, error) {
 	}
 	plain, err := a.within.with(approvalContent{
 		Tool: a.Tool, Arguments: a.Arguments, Description: a.Description, Fingerprint: a.Fingerprint, Reason: a.Reason, Answered: a.Answered,
+		Changed: a.Changed, Seen: a.tool,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if a.sealed == nil || !bytes.Equal(plain, a.plain) {
+	if a.fault == nil && (a.sealed == nil || !bytes.Equal(plain, a.plain)) {
 		a.sealed, a.plain = w.in.keys.Seal(approvalPurpose, []string{w.key, string(a.ID)}, plain), plain
 	}
 	row := &ApprovalRow{
@@ -115,8 +130,14 @@ func (w *work) approvalRow(a *approvalRecord) (*ApprovalRow, error) {
 		Version: a.Version, Assignee: a.Assignee.key(w.principal), Standing: a.standing,
 		Created: a.Created, Closed: a.Closed, Detail: detail, Content: a.sealed,
 	}
-	if a.untold() {
+	if a.fault != nil {
+		row.Assignee = a.assigned
+	}
+	switch {
+	case a.untold():
 		row.Due = w.now
+	case !a.State.Closed():
+		row.Due = a.remind
 	}
 	return row, nil
 }
@@ -153,7 +174,10 @@ func (w *work) flushApproval(a *approvalRecord) error {
 	return w.tx.PutApproval(row)
 }
 
-func (w *work) approval(id ApprovalID) (*approvalRecord, error) {
+// approval is call for an approval.
+func (w *work) approval(id ApprovalID) (*approvalRecord, error) { return readable(w.anyApproval(id)) }
+
+func (w *work) anyApproval(id ApprovalID) (*approvalRecord, error) {
 	if a := w.approvals[id]; a != nil {
 		return a, nil
 	}
@@ -172,7 +196,7 @@ func (w *work) adoptApproval(row *ApprovalRow) (*approvalRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.approvals[row.ID] = a
+	keep(&w.approvals, row.ID, a)
 	return a, nil
 }
 

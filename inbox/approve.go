@@ -15,6 +15,8 @@ var (
 	ErrNotDecider = errors.New("inbox: somebody else decides this")
 	// ErrDecided: the approval is closed. See [DecidedError].
 	ErrDecided = errors.New("inbox: the approval is closed")
+	// ErrRevoked: what allowed the call was revoked before it, or an answer of it, left.
+	ErrRevoked = errors.New("inbox: the approval was revoked")
 )
 
 // DecidedError says how the approval was closed.
@@ -44,8 +46,9 @@ type ApprovalFilter struct {
 // first, in pages like [Inbox.Calls].
 func (in *Inbox) Approvals(ctx context.Context, p Principal, f ApprovalFilter) ([]*Approval, error) {
 	list := []*Approval{}
+	var faults []string
 	err := in.view(ctx, p.Key(), func(w *work) error {
-		list = list[:0]
+		list, faults = list[:0], nil
 		rows, err := w.tx.Approvals(ApprovalQuery{
 			Call: f.Call, Conversation: f.Conversation, States: f.States, Stands: f.Standing,
 			Before: f.Before, Limit: pageSize(f.Limit),
@@ -59,9 +62,13 @@ func (in *Inbox) Approvals(ctx context.Context, p Principal, f ApprovalFilter) (
 				return err
 			}
 			list = append(list, &a.Approval)
+			if a.fault != nil {
+				faults = append(faults, string(a.ID))
+			}
 		}
 		return nil
 	})
+	in.report(faults)
 	return list, err
 }
 
@@ -80,6 +87,8 @@ func (in *Inbox) Assigned(ctx context.Context, who Approver, f AssignedFilter) (
 	}
 	limit := pageSize(f.Limit)
 	list := []*Approval{}
+	var faults []string
+	defer func() { in.report(faults) }()
 	for after := (Ref{Approval: f.After, Due: f.AfterTime}); ; {
 		refs, err := in.store.Assigned(ctx, AssignedQuery{Assignees: who.keys(), Open: true, After: after.Approval, AfterTime: after.Due, Limit: limit})
 		if err != nil {
@@ -94,9 +103,12 @@ func (in *Inbox) Assigned(ctx context.Context, who Approver, f AssignedFilter) (
 			switch {
 			case errors.Is(err, ErrNotFound):
 				continue
+			case errors.Is(err, ErrUnreadable):
+				faults = append(faults, string(ref.Approval))
 			case err != nil:
 				return nil, err
-			case a.State == ApprovalOpen && a.MayDecide(who):
+			}
+			if a.State == ApprovalOpen && a.MayDecide(who) {
 				list = append(list, a)
 			}
 			if len(list) == limit {
@@ -112,30 +124,31 @@ func (in *Inbox) Assigned(ctx context.Context, who Approver, f AssignedFilter) (
 func (in *Inbox) readApproval(ctx context.Context, key string, id ApprovalID) (*Approval, error) {
 	var a *approvalRecord
 	err := in.view(ctx, key, func(w *work) (err error) {
-		a, err = w.approval(id)
+		a, err = w.anyApproval(id)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &a.Approval, nil
+	return &a.Approval, a.fault
 }
 
 // Approval returns one of the approver's own calls, or one that they decide, or
-// could have decided. All others are ErrNotFound.
+// could have decided. All others are ErrNotFound. One that cannot be read comes with
+// [ErrUnreadable].
 func (in *Inbox) Approval(ctx context.Context, who Approver, id ApprovalID) (*Approval, error) {
 	key, err := in.locate(ctx, who, id)
 	if err != nil {
 		return nil, err
 	}
 	a, err := in.readApproval(ctx, key, id)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrUnreadable) {
 		return nil, err
 	}
 	if a.Principal != who.Principal && !a.MayDecide(who) {
 		return nil, ErrNotFound
 	}
-	return a, nil
+	return a, err
 }
 
 // locate finds whose call the approval belongs to. What is neither the
@@ -179,7 +192,8 @@ func (a Approver) check() error {
 // approval has expired or its call has ended: the other gets a [DecidedError].
 // The decision and what becomes of the call are one transaction, on the rows of
 // the call's principal, whoever decides. Allowed calls are ready; denied ones
-// have ended.
+// have ended, or are uncertain: somebody else denied that one is sent again that may
+// have happened.
 func (in *Inbox) Decide(ctx context.Context, who Approver, id ApprovalID, d Decision) (*Approval, error) {
 	if d.Allow && d.Scope == "" {
 		d.Scope = Once
@@ -208,7 +222,10 @@ func (in *Inbox) Decide(ctx context.Context, who Approver, id ApprovalID, d Deci
 		if err != nil {
 			return err
 		}
-		if a, err = w.approval(id); err != nil {
+		if a, err = w.anyApproval(id); err == nil && d.Allow { // to deny is possible in any case
+			err = a.fault
+		}
+		if err != nil {
 			return err
 		}
 		switch {
@@ -221,7 +238,10 @@ func (in *Inbox) Decide(ctx context.Context, who Approver, id ApprovalID, d Deci
 		if before != "" {
 			return nil
 		}
-		c, err := w.call(a.Call)
+		c, err := w.anyCall(a.Call)
+		if err == nil && d.Allow {
+			err = c.fault
+		}
 		if err != nil {
 			return err
 		}
@@ -245,15 +265,15 @@ func (in *Inbox) Decide(ctx context.Context, who Approver, id ApprovalID, d Deci
 
 func (w *work) decide(a *approvalRecord, c *callRecord, by Principal, d Decision) error {
 	a.DecidedBy, a.Via, a.Assurance = by, d.Via, d.Assurance
+	w.source.By = by // what follows from it is theirs too
 	if !d.Allow {
 		if err := w.closeApproval(a, ApprovalDenied); err != nil {
 			return err
 		}
-		sentence := "You did not allow it. "
-		if by != w.principal {
-			sentence = "It was not allowed. "
+		if by != w.principal { // who knows nothing of an earlier send
+			return w.giveUp(c, Denied, ReasonNotAllowed, "It was not allowed.")
 		}
-		return w.moveCall(c, Denied, ReasonNotAllowed, sentence+c.unsent())
+		return w.moveCall(c, Denied, ReasonNotAllowed, "You did not allow it. "+c.unsent())
 	}
 	a.Scope = d.Scope
 	switch {
@@ -266,9 +286,15 @@ func (w *work) decide(a *approvalRecord, c *callRecord, by Principal, d Decision
 		a.standing = standingKey(a.Server, a.Tool, a.Fingerprint, a.Conversation)
 	}
 	a.Standing = a.standing != ""
+	if a.tool != nil { // it was on the card
+		if err := w.seeTools(a.Server, map[string]toolSeen{toolName(a.Tool): *a.tool}); err != nil {
+			return err
+		}
+	}
 	if err := w.closeApproval(a, ApprovalAllowed); err != nil {
 		return err
 	}
+	c.told = authority{a.Rule, a.ID} // with the entry of the decision
 	return w.moveCall(c, Ready, "", "")
 }
 
@@ -298,11 +324,12 @@ func (in *Inbox) StandingFor(ctx context.Context, p Principal, q StandingQuery) 
 }
 
 // Revoke ends what a standing approval covers: the calls to come, and those
-// that have not been sent yet. Revoking what does not stand changes nothing.
+// that have not been sent yet, up to their mark. The call that it was given for keeps
+// it: stop that one. Revoking what does not stand changes nothing.
 func (in *Inbox) Revoke(ctx context.Context, p Principal, id ApprovalID) (*Approval, error) {
 	var a *approvalRecord
 	err := in.update(ctx, p.Key(), func(w *work) (err error) {
-		if a, err = w.approval(id); err != nil || !a.Standing {
+		if a, err = w.anyApproval(id); err != nil || !a.Standing {
 			return err
 		}
 		a.standing, a.Standing = "", false
@@ -310,7 +337,7 @@ func (in *Inbox) Revoke(ctx context.Context, p Principal, id ApprovalID) (*Appro
 		if err := w.audit(w.auditApproval(AuditApprovalRevoked, a)); err != nil {
 			return err
 		}
-		c, err := w.call(a.Call)
+		c, err := w.anyCall(a.Call)
 		if err != nil || !c.Removed {
 			return err
 		}
@@ -329,7 +356,7 @@ func (in *Inbox) Revoke(ctx context.Context, p Principal, id ApprovalID) (*Appro
 // come twice; it only says that there is something to look at.
 func (in *Inbox) tell(ctx context.Context, owner string, id ApprovalID) error {
 	a, err := in.readApproval(ctx, owner, id)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrUnreadable) { // it is told of that one too
 		return err
 	}
 	if p := a.Assignee.Principal; p != (Principal{}) && p != a.Principal && p != erased {
@@ -343,7 +370,7 @@ func (in *Inbox) tell(ctx context.Context, owner string, id ApprovalID) error {
 		}
 	}
 	return in.update(ctx, owner, func(w *work) error {
-		now, err := w.approval(id)
+		now, err := w.anyApproval(id)
 		if err != nil {
 			return err
 		}

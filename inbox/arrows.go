@@ -20,12 +20,15 @@ var callArrows = []arrow[CallState]{
 	{Approving, Denied, "not allowed; or the person was disabled"},
 	{Approving, CallExpired, "nobody decided in time"},
 	{Approving, Stopped, "the person stopped it"},
+	{Approving, Uncertain, "nobody decided in time, or somebody else did not allow it, and an earlier send may have happened"},
 
 	{Ready, Claimed, "a machine takes it"},
 	{Ready, Waiting, "an answer was taken back"},
+	{Ready, Blocked, "no machine claims it: the server was removed"},
 	{Ready, Stopped, "the person stopped it"},
 	{Ready, CallExpired, "the server's deadline passed"},
 	{Ready, Denied, "the person was disabled"},
+	{Ready, Uncertain, "the server's deadline passed, and an earlier send may have happened"},
 
 	{Claimed, Sent, "the mark is committed"},
 	{Claimed, Ready, "given back, or its owner died"},
@@ -35,6 +38,7 @@ var callArrows = []arrow[CallState]{
 	{Claimed, Blocked, "something else has to happen first"},
 	{Claimed, Stopped, "the person stopped it"},
 	{Claimed, CallExpired, "the server's deadline passed before the mark"},
+	{Claimed, Uncertain, "to be sent again, and too late for that; or its owner died for the eighth time, or policy forbids it, and an earlier send may have happened"},
 
 	{Sent, Waiting, "the server asks"},
 	{Sent, Ready, "request state without questions, or proof that nothing ran"},
@@ -58,6 +62,7 @@ var callArrows = []arrow[CallState]{
 	{Blocked, Stopped, "the person stopped it, or runs it again"},
 	{Blocked, CallExpired, "blocked too long, or the deadline passed"},
 	{Blocked, Denied, "the person was disabled"},
+	{Blocked, Uncertain, "blocked too long, or the deadline passed, and an earlier send may have happened"},
 
 	{Uncertain, Ready, "send again"},
 	{Uncertain, Done, "it happened, or a late reply"},
@@ -69,13 +74,13 @@ var callArrows = []arrow[CallState]{
 
 var questionArrows = []arrow[QuestionState]{
 	{Open, Opened, "url: the person agrees to this address"},
-	{Open, Accepted, "form: an answer that fits"},
+	{Open, Accepted, "form: an answer that fits; url: the server says that it is done"},
 	{Open, Declined, "an answer"},
 	{Open, Cancelled, "an answer"},
 	{Open, Expired, "its time passed"},
 	{Open, Withdrawn, "by the server, or its call ended"},
 
-	{Opened, Accepted, "an answer"},
+	{Opened, Accepted, "an answer; or the server says that it is done"},
 	{Opened, Declined, "an answer"},
 	{Opened, Cancelled, "an answer"},
 	{Opened, Expired, "its time passed"},

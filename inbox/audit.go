@@ -11,30 +11,37 @@ import (
 type AuditKind string
 
 const (
-	AuditComposed        AuditKind = "composed"   // a call
-	AuditAsked           AuditKind = "asked"      // a question, or the same one again
-	AuditShown           AuditKind = "shown"      // a question or an approval, by a surface
-	AuditExpiring        AuditKind = "expiring"   // a question has no answer and will expire soon
-	AuditOpened          AuditKind = "opened"     // the person agreed to go to an address
-	AuditAnswered        AuditKind = "answered"   // a question
-	AuditChecked         AuditKind = "checked"    // an answer did not fit and was refused
-	AuditTakenBack       AuditKind = "taken_back" // an answer
-	AuditDelivered       AuditKind = "delivered"  // answers were marked to leave: all of a round, or one of a held question
-	AuditClosed          AuditKind = "closed"     // a question ended without an answer
-	AuditBlocked         AuditKind = "blocked"    // a call cannot go on before something else has happened: see Reason
-	AuditUncertain       AuditKind = "uncertain"  // a call was sent, and nobody knows
-	AuditFinished        AuditKind = "finished"   // a call ended
-	AuditDenied          AuditKind = "denied"     // a call ended, denied
-	AuditStopped         AuditKind = "stopped"    // a call was stopped; State says whether it ended with it
-	AuditResolved        AuditKind = "resolved"   // an uncertain call, by a person
-	AuditApprovalAsked   AuditKind = "approval_asked"
-	AuditApprovalDecided AuditKind = "approval_decided"
-	AuditApprovalClosed  AuditKind = "approval_closed"  // without a decision
-	AuditApprovalRevoked AuditKind = "approval_revoked" // a standing one
-	AuditDisabled        AuditKind = "disabled"         // a person
-	AuditEnabled         AuditKind = "enabled"          // a person
-	AuditErased          AuditKind = "erased"           // a person
-	AuditCredentialRead  AuditKind = "credential_read"  //nolint:gosec // no credential
+	AuditComposed         AuditKind = "composed"   // a call; with what allows it, if nobody has to be asked
+	AuditAllowed          AuditKind = "allowed"    // a call, as it was marked to leave, by another rule or approval than the trail told last
+	AuditAsked            AuditKind = "asked"      // a question, or the same one again
+	AuditShown            AuditKind = "shown"      // a question or an approval, by a surface
+	AuditExpiring         AuditKind = "expiring"   // a question has no answer and will expire soon
+	AuditRefused          AuditKind = "refused"    // Count questions, by the policy; by the limit in Reason: for Options.Observe only, the log could be filled with them
+	AuditOpened           AuditKind = "opened"     // the person agreed to go to an address
+	AuditAnswered         AuditKind = "answered"   // a question
+	AuditChecked          AuditKind = "checked"    // an answer did not fit and was refused
+	AuditTakenBack        AuditKind = "taken_back" // an answer
+	AuditDelivered        AuditKind = "delivered"  // answers were marked to leave: all of a round, or one of a held question; with what allows it
+	AuditClosed           AuditKind = "closed"     // a question ended without an answer
+	AuditCompleted        AuditKind = "completed"  // the server says that the person is done at an address
+	AuditBlocked          AuditKind = "blocked"    // a call cannot go on before something else has happened: see Reason
+	AuditUncertain        AuditKind = "uncertain"  // a call was sent, and nobody knows
+	AuditFinished         AuditKind = "finished"   // a call ended
+	AuditDenied           AuditKind = "denied"     // a call ended, denied
+	AuditStopped          AuditKind = "stopped"    // a call was stopped; State says whether it ended with it
+	AuditResolved         AuditKind = "resolved"   // an uncertain call, by a person
+	AuditApprovalAsked    AuditKind = "approval_asked"
+	AuditApprovalExpiring AuditKind = "approval_expiring" // nobody has decided it, and it will expire soon
+	AuditApprovalDecided  AuditKind = "approval_decided"
+	AuditApprovalClosed   AuditKind = "approval_closed"  // without a decision
+	AuditApprovalRevoked  AuditKind = "approval_revoked" // a standing one
+	AuditDisabled         AuditKind = "disabled"         // a person
+	AuditEnabled          AuditKind = "enabled"          // a person
+	AuditErased           AuditKind = "erased"           // a person
+	AuditCredentialRead   AuditKind = "credential_read"  //nolint:gosec // no credential
+	AuditSignedIn         AuditKind = "signed_in"        // a person to a server; State: first, again or other_account
+	AuditSignedOut        AuditKind = "signed_out"       // a person of a server
+	AuditNotRevoked       AuditKind = "not_revoked"      // what a person signed out of, by its authorization server; State: pending or gave_up
 )
 
 const (
@@ -90,6 +97,10 @@ type AuditEntry struct {
 	Codes  []string `json:"codes,omitempty"`  // why an answer was refused
 	Digest string   `json:"digest,omitempty"` // of arguments, question, answer or result; see [AuditPurpose]
 
+	// Unreadable says that the row is damaged: the entry has what its columns say, and
+	// nothing of the rest.
+	Unreadable bool `json:"unreadable,omitempty"`
+
 	// Trace is that of the call, for Options.Observe only: it is not written.
 	Trace Trace `json:"-"`
 }
@@ -121,14 +132,29 @@ func (w *work) audit(e AuditEntry) error {
 	if err != nil {
 		return err
 	}
-	if w.in.options.Observe != nil {
-		e.At, e.Principal = w.now, w.principal
-		if c := w.calls[e.Call]; c != nil {
-			e.Trace = c.Trace
-		}
-		w.observed = append(w.observed, e)
-	}
+	w.observe(e)
 	return w.tx.AppendAudit(row)
+}
+
+// byMachine does what nobody has asked for: a time has passed, or a policy decides. The
+// trail does not say that it was done by whoever comes just then.
+func (w *work) byMachine(f func() error) error {
+	before := w.machine
+	w.machine = true
+	defer func() { w.machine = before }()
+	return f()
+}
+
+// observe shows what happened to Options.Observe, after the commit.
+func (w *work) observe(e AuditEntry) {
+	if w.in.options.Observe == nil {
+		return
+	}
+	e.At, e.Principal = w.now, w.principal
+	if c := w.calls[e.Call]; c != nil {
+		e.Trace = c.Trace
+	}
+	w.observed = append(w.observed, e)
 }
 
 func (w *work) auditRow(e AuditEntry) (*AuditRow, error) {
@@ -167,20 +193,18 @@ type auditDetail struct {
 	Kind struct{} `json:"kind,omitzero"`
 }
 
-func openAudit(row *AuditRow) (*AuditEntry, error) {
+// openAudit reads a row. A damaged one must not keep the others from who reads the log.
+func openAudit(row *AuditRow) *AuditEntry {
 	e := &AuditEntry{}
 	if err := json.Unmarshal(row.Detail, e); err != nil {
-		return nil, fmt.Errorf("inbox: audit row %d is damaged", row.ID)
+		e = &AuditEntry{Unreadable: true}
 	}
 	e.ID, e.At, e.Kind, e.Call, e.Principal = row.ID, row.At, row.Kind, row.Call, Principal{}
 	if row.Principal != "" {
 		p, err := ParsePrincipal(row.Principal)
-		if err != nil {
-			return nil, fmt.Errorf("inbox: audit row %d is damaged", row.ID)
-		}
-		e.Principal = p
+		e.Principal, e.Unreadable = p, e.Unreadable || err != nil
 	}
-	return e, nil
+	return e
 }
 
 // auditCall and auditQuestion begin an entry about a row.
@@ -209,7 +233,15 @@ func (w *work) auditEnd(c *callRecord) error {
 	}
 	e := w.auditCall(kind, c)
 	e.State, e.Reason, e.Rule, e.Round, e.Count = string(c.State), c.Reason, c.Rule, c.Round, c.Sends
-	e.Digest = w.digest(string(c.ID), c.Result)
+	switch e.Digest = w.digest(string(c.ID), c.Result); {
+	case c.Reason == ReasonDenied: // a rule ended it
+	case c.Reason == ReasonNotAllowed, c.Reason == ReasonNotDecided: // the last that was asked for ended it
+		e.Approval = c.Approval
+	case c.told == authority{}: // nothing left, or a version before it was told sent it
+		e.Approval = c.Approval
+	default:
+		e.Approval = c.told.approval
+	}
 	return w.audit(e)
 }
 
@@ -232,14 +264,16 @@ type AuditFilter struct {
 // Audit lists what happened to the person's rows, newest first.
 func (in *Inbox) Audit(ctx context.Context, p Principal, f AuditFilter) ([]*AuditEntry, error) {
 	list := []*AuditEntry{}
+	var faults []string
 	err := in.view(ctx, p.Key(), func(w *work) error {
 		rows, err := w.tx.Audits(AuditQuery{Call: f.Call, Kinds: f.Kinds, Before: f.Before, Limit: pageSize(f.Limit)})
 		if err != nil {
 			return err
 		}
-		list, err = openAudits(rows)
-		return err
+		list, faults = openAudits(rows)
+		return nil
 	})
+	in.report(faults)
 	return list, err
 }
 
@@ -252,19 +286,21 @@ func (in *Inbox) AuditAll(ctx context.Context, after int64, limit int) ([]*Audit
 	if err != nil {
 		return nil, err
 	}
-	return openAudits(rows)
+	list, faults := openAudits(rows)
+	in.report(faults)
+	return list, nil
 }
 
-func openAudits(rows []*AuditRow) ([]*AuditEntry, error) {
-	list := make([]*AuditEntry, 0, len(rows))
+func openAudits(rows []*AuditRow) (list []*AuditEntry, faults []string) {
+	list = make([]*AuditEntry, 0, len(rows))
 	for _, row := range rows {
-		e, err := openAudit(row)
-		if err != nil {
-			return nil, err
+		e := openAudit(row)
+		if e.Unreadable {
+			faults = append(faults, fmt.Sprint("audit entry ", row.ID))
 		}
 		list = append(list, e)
 	}
-	return list, nil
+	return list, faults
 }
 
 // CredentialUse says which credential was read, and what for. It never holds a value.
@@ -288,6 +324,31 @@ func (in *Inbox) CredentialRead(ctx context.Context, p Principal, use Credential
 		return w.audit(AuditEntry{
 			Kind: AuditCredentialRead, Call: use.Call, Server: use.Server, Evidence: clip(use.Credential), Reason: clip(use.Purpose),
 		})
+	})
+}
+
+// A CredentialChange says that what a person has at a server began or ended.
+type CredentialChange struct {
+	Kind   AuditKind // AuditSignedIn, AuditSignedOut or AuditNotRevoked
+	Server string
+	State  string
+}
+
+// CredentialChanged records that what a person has at a server began or ended.
+func (in *Inbox) CredentialChanged(ctx context.Context, p Principal, change CredentialChange) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	switch change.Kind {
+	case AuditSignedIn, AuditSignedOut, AuditNotRevoked:
+	default:
+		return fmt.Errorf("%w: %q is no change of a credential", ErrInvalid, change.Kind)
+	}
+	if err := checkText("the change of a credential", change.Server, change.State); err != nil {
+		return err
+	}
+	return in.update(ctx, p.Key(), func(w *work) error {
+		return w.audit(AuditEntry{Kind: change.Kind, Server: change.Server, State: clip(change.State)})
 	})
 }
 

@@ -35,14 +35,28 @@ const (
 	lastRetry  = 15 * time.Minute
 )
 
+// tried says that a machine tries to send the call, again and again perhaps: the time in
+// which it cannot counts from the first. In other states a person has it, or the server.
+func (s CallState) tried() bool { return s == Ready || s == Claimed || s == Blocked }
+
+// stillTried says that the time goes on. A send proves that the server is there, but not
+// that the person has signed in: the answer to it may be that they have not.
+func (c *callRecord) stillTried(from, to CallState) bool {
+	return from.tried() && to.tried() || c.signIn && (from.tried() && to == Sent || from == Sent && to == Blocked)
+}
+
+// tryAnew ends the time in which the call could not be sent.
+func (c *callRecord) tryAnew() { c.blocks, c.blockedAt, c.signIn = 0, time.Time{}, false }
+
 // block counts how often in a row: the time that a call may be blocked does not
-// begin anew with each try.
+// begin anew with each try. It does with the first wish for a sign-in: what could not be
+// used before that takes nothing from the person's time.
 func (w *work) block(c *callRecord, reason, detail string) error {
 	if err := w.moveCall(c, Blocked, reason, detail); err != nil || c.State != Blocked {
 		return err
 	}
-	if c.blockedAt.IsZero() {
-		c.blockedAt = w.now
+	if c.blockedAt.IsZero() || reason == ReasonSignIn && !c.signIn {
+		c.blocks, c.blockedAt, c.signIn = 0, w.now, reason == ReasonSignIn
 	}
 	c.ExpiresAt = sooner(c.blockedAt.Add(w.in.options.BlockedTime), c.Deadline)
 	if reason == ReasonUnreachable {
@@ -63,25 +77,56 @@ func (in *Inbox) BlockWaiting(ctx context.Context, server, reason, detail string
 	})
 }
 
-// Servers lists the servers of which calls wait for a person or are blocked,
-// of everybody. A host blocks those of servers that it does not have any more
-// ([Inbox.BlockWaiting]) and unblocks those that are back.
+// BlockReady blocks the calls of a server that was removed which have been ready for
+// at least age and which no machine has claimed. It returns how many it blocked. With an
+// age it blocks none while some machine has a call of the server claimed or sent: that one
+// serves it and is only busy, and calls that are blocked and let go on again lose their
+// place among those that are ready.
+func (in *Inbox) BlockReady(ctx context.Context, server string, age time.Duration, reason, detail string) (int, error) {
+	if err := checkText("reason and detail", reason, detail); err != nil {
+		return 0, err
+	}
+	if age > 0 {
+		for _, state := range claimedOrSent {
+			if n, err := in.store.CountCalls(ctx, server, state, 1); err != nil || n > 0 {
+				return 0, err
+			}
+		}
+	}
+	return in.each(ctx, server, Ready, func(w *work, c *callRecord) (bool, error) {
+		since := c.Updated
+		if c.NotBefore.After(since) {
+			since = c.NotBefore
+		}
+		if w.now.Sub(since) < age {
+			return false, nil
+		}
+		return true, w.block(c, reason, detail)
+	})
+}
+
+// Servers lists the servers of which calls wait for a person, are ready or are
+// blocked, of everybody. A host blocks those of servers that it does not have any more
+// ([Inbox.BlockWaiting], [Inbox.BlockReady]) and unblocks those that are back.
 func (in *Inbox) Servers(ctx context.Context) ([]string, error) {
-	return in.store.Servers(ctx, []CallState{Waiting, Blocked})
+	return in.store.Servers(ctx, []CallState{Waiting, Ready, Blocked})
 }
 
 // Unblock lets the server's blocked calls go on, of everybody, if their reason
-// is one of reasons or none is given. It returns how many went on.
+// is one of reasons or none is given. It returns how many went on. One that cannot be
+// read stays blocked: nothing could be sent of it. The time that they may be blocked goes
+// on: a machine that starts tries them all, and proves nothing by that.
 func (in *Inbox) Unblock(ctx context.Context, server string, reasons ...string) (int, error) {
 	return in.each(ctx, server, Blocked, func(w *work, c *callRecord) (bool, error) {
-		if len(reasons) > 0 && !slices.Contains(reasons, c.Reason) {
-			return false, nil
+		if c.fault != nil || len(reasons) > 0 && !slices.Contains(reasons, c.Reason) {
+			return false, nil //nolint:nilerr // nothing could be sent of what cannot be read
 		}
 		return true, w.unblock(c)
 	})
 }
 
-// UnblockFor is Unblock for the calls of one person, such as after their sign-in.
+// UnblockFor is Unblock for the calls of one person, such as after their sign-in, which
+// ends the time that a call was blocked for it.
 func (in *Inbox) UnblockFor(ctx context.Context, p Principal, server string, reasons ...string) (int, error) {
 	n := 0
 	err := in.update(ctx, p.Key(), func(w *work) error {
@@ -91,12 +136,15 @@ func (in *Inbox) UnblockFor(ctx context.Context, p Principal, server string, rea
 			return err
 		}
 		for _, row := range rows {
-			c, err := w.call(row.ID)
+			c, err := w.anyCall(row.ID)
 			if err != nil {
 				return err
 			}
-			if len(reasons) > 0 && !slices.Contains(reasons, c.Reason) {
+			if c.fault != nil || len(reasons) > 0 && !slices.Contains(reasons, c.Reason) {
 				continue
+			}
+			if c.Reason == ReasonSignIn {
+				c.tryAnew() // the time was the person's
 			}
 			if err := w.unblock(c); err != nil {
 				return err
@@ -126,7 +174,7 @@ func (w *work) unblock(c *callRecord) error {
 
 // each runs f on every call of a server that is in the state, each in its own
 // transaction, and counts for how many it reports true. A row that fails does
-// not keep it from the others.
+// not keep it from the others, and one that was erased meanwhile is none.
 func (in *Inbox) each(ctx context.Context, server string, state CallState, f func(*work, *callRecord) (bool, error)) (int, error) {
 	const batch = 100
 	var faults []error
@@ -140,17 +188,18 @@ func (in *Inbox) each(ctx context.Context, server string, state CallState, f fun
 			counts := false
 			err := in.update(ctx, ref.Principal, func(w *work) error {
 				counts, w.machine = false, true
-				c, err := w.call(ref.Call)
+				c, err := w.anyCall(ref.Call)
 				if err != nil || c.State != state {
 					return err
 				}
 				counts, err = f(w, c)
 				return err
 			})
-			if err != nil {
-				faults = append(faults, err)
-			} else if counts {
+			switch {
+			case err == nil && counts:
 				n++
+			case err != nil && !errors.Is(err, ErrNotFound):
+				faults = append(faults, err)
 			}
 			after = ref.Call
 		}

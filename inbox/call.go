@@ -102,18 +102,21 @@ func (s CallState) Ended() bool {
 // Reasons that the inbox itself gives; the host adds its own. They are stable
 // codes, never shown as they are.
 const (
-	ReasonDeadClaims       = "dead_claims"        // eight machines in a row died before the mark
-	ReasonKeepsAsking      = "keeps_asking"       // declined or cancelled twice, and asked again
-	ReasonTooManyRounds    = "too_many_rounds"    // Options.Rounds
-	ReasonTooManyQuestions = "too_many_questions" // Options.OpenQuestions, Options.QuestionsPerMinute
-	ReasonTooLarge         = "too_large"          // what the server asked is over a size limit
-	ReasonHostStopped      = "host_stopped"       // the machine that held the connection went away
-	ReasonLostOwner        = "lost_owner"         // the machine that had sent the call went away
-	ReasonNoReply          = "no_reply"           // uncertain: the machine waited in vain
-	ReasonTooManyResends   = "too_many_resends"   // of a LimitError of Resend
-	ReasonStopped          = "stopped"            // the person stopped it (uncertain: it may have happened)
-	ReasonDeadline         = "deadline"           // the server's expiresAt passed
-	ReasonUnanswered       = "unanswered"         // all questions of the round expired
+	ReasonDeadClaims       = "dead_claims"          // eight machines in a row died before the mark
+	ReasonKeepsAsking      = "keeps_asking"         // declined or cancelled twice, and asked again
+	ReasonTooManyRounds    = "too_many_rounds"      // Options.Rounds
+	ReasonTooManyQuestions = "too_many_questions"   // Options.OpenQuestions, Options.QuestionsPerMinute
+	ReasonPerMinute        = "questions_per_minute" // of AuditRefused only: the second of the two
+	ReasonTooLarge         = "too_large"            // what the server asked is over a size limit
+	ReasonRefused          = "refused_by_policy"    // the policy does not let a question be shown
+	ReasonHostStopped      = "host_stopped"         // the machine that held the connection went away
+	ReasonLostOwner        = "lost_owner"           // the machine that had sent the call went away
+	ReasonNoReply          = "no_reply"             // uncertain: the machine waited in vain
+	ReasonTooManyResends   = "too_many_resends"     // of a LimitError of Resend
+	ReasonTooLateToResend  = "too_late_to_resend"   // the same; and uncertain: it waited until it may not be sent again by itself any more
+	ReasonStopped          = "stopped"              // the person stopped it (uncertain: it may have happened)
+	ReasonDeadline         = "deadline"             // the server's expiresAt passed
+	ReasonUnanswered       = "unanswered"           // all questions of the round expired
 	ReasonBlockedTooLong   = "blocked_too_long"
 	ReasonGaveUp           = "gave_up"     // resolved by a person: what happened stays unknown
 	ReasonItHappened       = "it_happened" // resolved by a person
@@ -157,6 +160,8 @@ type Call struct {
 
 	// RequestState is the server's opaque requestState. It never leaves the host.
 	RequestState string `json:"-"`
+	// EmptyState says that it gave one, and that it is "": it goes back as well.
+	EmptyState bool `json:"-"`
 
 	Owner      string // of the lease: machine and incarnation
 	LeaseUntil time.Time
@@ -180,10 +185,11 @@ type Call struct {
 	Result  json.RawMessage // the raw result or error object, as it came
 	IsError bool            // Result is a JSON-RPC error object
 
-	Removed bool // its retention has passed: arguments, result and the like are gone
+	Removed    bool // its retention has passed: arguments, result and the like are gone
+	Unreadable bool // what was sealed does not open, or the row is damaged: see [ErrUnreadable]
 
 	Approval ApprovalID // the last one that it waited for, or that it goes on under; empty: none
-	Rule     string     // of the policy that denied it
+	Rule     string     // of the policy, that denied it or refused what it asked
 
 	Replaces       CallID // the call that this one runs again
 	ReplacedBy     CallID
@@ -204,8 +210,9 @@ type NewCall struct {
 	Name         string
 	Arguments    json.RawMessage // valid JSON or empty, at most 1 MiB
 
-	// What the policy said; at most one is set, and without one the call is
+	// What the policy said; at most one is set, and without Ask and Deny the call is
 	// allowed. What a person composed is its own approval.
+	Rule string  // the name of the rule that allows it, for the trail
 	Ask  *Ask    // it waits for an approval, unless a standing one covers it
 	Deny *Denial // it is recorded, and has ended
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/parley-mcp/parley/form"
+	"github.com/parley-mcp/parley/internal/elicitation"
 )
 
 // CheckError says what does not fit. It matches [ErrCheck].
@@ -32,40 +33,13 @@ func (e *CheckError) Unwrap() error {
 	return e.Errors
 }
 
-// asking is the part of an elicitation request's params that the inbox reads.
-type asking struct {
-	mode    string // form if the params have none
-	message string
-	url     string
-	schema  json.RawMessage
-}
-
-// readAsking takes names as they are written: encoding/json would also accept
-// "URL" for "url", and another reader of the same bytes would not.
-func readAsking(params json.RawMessage) (a asking, err error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(params, &members); err != nil {
-		return a, err
-	}
-	a.mode = string(Form) // MCP 2025-11-25, elicitation: mode is optional and defaults to form
-	for name, into := range map[string]*string{"mode": &a.mode, "message": &a.message, "url": &a.url} {
-		if value, ok := members[name]; ok {
-			if err := json.Unmarshal(value, into); err != nil {
-				return a, fmt.Errorf("%s is not a string", name)
-			}
-		}
-	}
-	a.schema = members["requestedSchema"]
-	return a, nil
-}
-
 // schema reads the form of a question.
 func schema(params json.RawMessage) (*form.Schema, error) {
-	a, err := readAsking(params)
+	p, err := elicitation.Read(params)
 	if err != nil {
 		return nil, err
 	}
-	return form.Parse(a.schema)
+	return form.Parse(p.Schema)
 }
 
 // check says whether content is an answer to the question (MCP 2026-07-28

@@ -24,6 +24,8 @@ type Claim struct {
 
 	owner string
 	fence int64
+
+	answers map[string]json.RawMessage // of a paused round; nobody changes them once it is claimed
 }
 
 // Limits bound what one server may ask of one person. A zero field is no limit.
@@ -41,39 +43,6 @@ func lower(limit, other int) int {
 	return limit
 }
 
-// ClaimNext claims the call that has been ready longest, of these servers or,
-// with none, of all. ErrNothing says that there is none: hints and
-// [Inbox.Sweep] tell when to look again. Rows that cannot be read are passed
-// over; their errors are joined to ErrNothing.
-func (in *Inbox) ClaimNext(ctx context.Context, servers []string) (*Claim, *Call, error) {
-	var faults []error
-	// If others were faster at all of the first, there may be more behind them.
-	for _, limit := range []int{8, 64, 512} {
-		refs, err := in.store.Ready(ctx, servers, limit)
-		if err != nil {
-			return nil, nil, err
-		}
-		faults = nil
-		for _, ref := range refs {
-			claim, c, err := in.claim(ctx, ref.Principal, ref.Call)
-			switch {
-			case err == nil:
-				return claim, c, nil
-			case ctx.Err() != nil:
-				return nil, nil, ctx.Err()
-			case errors.Is(err, ErrState), errors.Is(err, ErrNotFound), errors.Is(err, ErrExpired):
-				// Another machine was faster, or the person stopped it.
-			default:
-				faults = append(faults, err) // one bad row must not keep the others waiting
-			}
-		}
-		if len(refs) < limit {
-			break
-		}
-	}
-	return nil, nil, errors.Join(append(faults, ErrNothing)...)
-}
-
 // Claim claims a given call that is ready.
 func (in *Inbox) Claim(ctx context.Context, p Principal, id CallID) (*Claim, *Call, error) {
 	return in.claim(ctx, p.Key(), id)
@@ -82,20 +51,24 @@ func (in *Inbox) Claim(ctx context.Context, p Principal, id CallID) (*Claim, *Ca
 func (in *Inbox) claim(ctx context.Context, key string, id CallID) (*Claim, *Call, error) {
 	var c *callRecord
 	var expired error
-	err := in.update(withAhead(ctx, Ahead{Of: id, Call: true}), key, func(w *work) (err error) {
-		expired, w.machine = nil, true
+	var answers map[string]json.RawMessage
+	err := in.update(withAhead(ctx, Ahead{Of: id, Call: true, Questions: true}), key, func(w *work) (err error) {
+		expired, answers, w.machine = nil, nil, true
 		if c, err = w.call(id); err != nil {
 			return err
 		}
+		before := c.State
 		if err := w.expireDue(c, nil); err != nil {
 			return err
 		}
-		if c.State == CallExpired {
-			expired = ErrExpired
+		if c.State != before { // its time has passed
+			if expired = ErrExpired; c.State != CallExpired {
+				expired = &StateError{Call: id, State: c.State, Op: "claim"}
+			}
 			return nil
 		}
 		if c.State != Ready || w.now.Before(c.NotBefore) {
-			return &StateError{Call: id, State: c.State, Op: "claim"}
+			return &StateError{Call: id, State: c.State, Op: "claim", Wait: max(0, c.NotBefore.Sub(w.now))}
 		}
 		c.Fence++
 		c.Owner = in.owner
@@ -105,8 +78,10 @@ func (in *Inbox) claim(ctx context.Context, key string, id CallID) (*Claim, *Cal
 		}
 		if c.State != Claimed { // its person was disabled
 			expired = &StateError{Call: id, State: c.State, Op: "claim"}
+			return nil
 		}
-		return nil
+		answers, err = w.answers(c)
+		return err
 	})
 	if err == nil {
 		err = expired
@@ -114,7 +89,7 @@ func (in *Inbox) claim(ctx context.Context, key string, id CallID) (*Claim, *Cal
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Claim{Call: c.ID, Principal: c.Principal, owner: in.owner, fence: c.Fence}, c.copy(), nil
+	return &Claim{Call: c.ID, Principal: c.Principal, owner: in.owner, fence: c.Fence, answers: answers}, c.copy(), nil
 }
 
 // with runs f in a write transaction on the claimed call and extends the lease
@@ -153,16 +128,24 @@ func (w *work) claimed(claim *Claim) (*callRecord, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.heldBy(claim); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// heldBy says what became of a claim that its call has no other of, if it is lost.
+func (c *callRecord) heldBy(claim *Claim) error {
 	if c.Owner == claim.owner && (c.State == Claimed || c.State == Sent) {
-		return c, nil
+		return nil
 	}
 	switch c.State {
 	case Stopped:
-		return nil, ErrStopped
+		return ErrStopped
 	case CallExpired:
-		return nil, ErrExpired
+		return ErrExpired
 	}
-	return nil, ErrFenced
+	return ErrFenced
 }
 
 // lookUp returns the call of a claim if nobody claimed it since. One that was
@@ -202,12 +185,22 @@ type Binding struct {
 	Era         Era
 	Endpoint    string
 	Fingerprint string // of the tool: name and input schema
+
+	// Within is that of [Inbox.Resend] as it would be now; negative: the call may not be sent
+	// again by itself any more. It is for nothing but a call that is to be.
+	Within time.Duration
+
+	// Allowed is what the policy said just before. Nil: none was asked.
+	Allowed *Allowed
 }
 
 // Mark commits that the request may leave. It is called before the first byte,
 // and the request is sent only if it returns no error. A call that has a
 // paused round is refused with ErrInvalid if the binding is another one than
-// it was parked with: block it then.
+// it was parked with: block it then. A call whose approval is gone, since a standing one
+// was revoked after [Inbox.Ask], waits for another one, and the mark is refused with
+// [ErrRevoked]. One that is to be sent again by itself, and waited for longer than
+// [Inbox.Resend] or Binding.Within says, is uncertain again, and the mark is refused with ErrFenced.
 func (in *Inbox) Mark(ctx context.Context, claim *Claim, b Binding) (*Call, error) {
 	if err := checkText("the binding", b.Endpoint, b.Fingerprint); err != nil {
 		return nil, err
@@ -215,12 +208,16 @@ func (in *Inbox) Mark(ctx context.Context, claim *Claim, b Binding) (*Call, erro
 	if b.Era != "" && b.Era != Legacy && b.Era != Modern {
 		return nil, fmt.Errorf("%w: the era is legacy or modern", ErrInvalid)
 	}
+	if err := b.Allowed.check(); err != nil {
+		return nil, err
+	}
 	var refused error // committed beside it: the end that refuses the mark
 	c, err := in.with(ctx, claim, "mark", onlyClaimed, func(w *work, c *callRecord) error {
 		refused = nil
 		if w.passed(c.Deadline) {
-			refused = ErrExpired
-			return w.expireCall(c)
+			err := w.expireCall(c)
+			refused = c.heldBy(claim)
+			return err
 		}
 		if err := w.enabled(); errors.Is(err, ErrDisabled) {
 			refused = fmt.Errorf("%w: %w", ErrFenced, err)
@@ -228,28 +225,29 @@ func (in *Inbox) Mark(ctx context.Context, claim *Claim, b Binding) (*Call, erro
 		} else if err != nil {
 			return err
 		}
-		paused := c.Round > 0 || c.RequestState != ""
-		for _, part := range []struct{ stored, now *string }{
-			{(*string)(&c.Era), (*string)(&b.Era)}, {&c.Endpoint, &b.Endpoint}, {&c.Fingerprint, &b.Fingerprint},
-		} {
-			if *part.now == "" {
-				continue
-			}
-			if paused && *part.stored != "" && *part.stored != *part.now {
-				return fmt.Errorf("%w: the server has changed since the call was parked", ErrInvalid)
-			}
-			*part.stored = *part.now
+		if c.RoundSends == 0 {
+			// A version before this was known leaves it when the round is over.
+			c.resending, c.resendUntil = false, time.Time{}
+		}
+		if refused = w.resendable(c, b.Within); refused != nil {
+			return w.tooLateToResend(c, refused)
+		}
+		if err := c.bind(b); err != nil {
+			return err
+		}
+		by, fits, err := w.allowed(c, b.Allowed)
+		if err != nil {
+			return err
+		}
+		if !fits {
+			refused = fmt.Errorf("%w: %w", ErrFenced, ErrRevoked)
+			return w.ask(c, b.Allowed.Ask)
 		}
 		c.Sends++
 		c.RoundSends++
 		c.Deaths, c.Delivered = 0, 0
-		c.blocks, c.blockedAt = 0, time.Time{}
-		if c.asks > 0 && c.Era != Legacy { // the legacy era has no place for answers in a request
-			e := w.auditCall(AuditDelivered, c)
-			e.Round, e.Count = c.Round, c.asks
-			if err := w.audit(e); err != nil {
-				return err
-			}
+		if err := w.tellMark(c, b.Allowed, by); err != nil {
+			return err
 		}
 		return w.moveCall(c, Sent, "", "")
 	})
@@ -260,6 +258,23 @@ func (in *Inbox) Mark(ctx context.Context, claim *Claim, b Binding) (*Call, erro
 		return nil, err
 	}
 	return c, nil
+}
+
+// bind remembers to whom a call goes. One with a paused round goes to nobody else.
+func (c *callRecord) bind(b Binding) error {
+	paused := c.Round > 0 || c.RequestState != ""
+	for _, part := range []struct{ stored, now *string }{
+		{(*string)(&c.Era), (*string)(&b.Era)}, {&c.Endpoint, &b.Endpoint}, {&c.Fingerprint, &b.Fingerprint},
+	} {
+		if *part.now == "" {
+			continue
+		}
+		if paused && *part.stored != "" && *part.stored != *part.now {
+			return fmt.Errorf("%w: the server has changed since the call was parked", ErrInvalid)
+		}
+		*part.stored = *part.now
+	}
+	return nil
 }
 
 // asked reports whether the server called back during this send, which proves
@@ -286,32 +301,43 @@ func (in *Inbox) NothingRan(ctx context.Context, claim *Claim, reason string) (*
 
 // Again makes a sent call ready again because the server gave request state
 // without questions. At most Options.Rounds times in a row; then the call ends
-// failed with too_many_rounds.
-func (in *Inbox) Again(ctx context.Context, claim *Claim, requestState string, notBefore time.Time) (*Call, error) {
+// failed with too_many_rounds. It is not claimed before the time after has passed.
+func (in *Inbox) Again(ctx context.Context, claim *Claim, requestState string, after time.Duration) (*Call, error) {
 	return in.with(ctx, claim, "send again", onlySent, func(w *work, c *callRecord) error {
 		switch {
 		case c.asked():
 			return &StateError{Call: c.ID, State: c.State, Op: "send again after a held question"}
 		case c.StopWanted:
 			return w.moveCall(c, Stopped, ReasonStopped, "You stopped it while the server was still at work.")
+		case errors.Is(w.enabled(), ErrDisabled):
+			return w.moveCall(c, Denied, ReasonDisabled, disabledSentence+"Nothing more was sent.")
 		case len(requestState) > maxParams:
 			return w.moveCall(c, Failed, ReasonTooLarge, "The server sent more state than fits.")
 		case c.agains >= in.options.Rounds:
 			return w.moveCall(c, Failed, ReasonTooManyRounds, "The server asked to be called again too often.")
 		}
 		c.agains++
-		c.RequestState, c.Deadline = requestState, time.Time{}
+		c.RequestState, c.EmptyState, c.Deadline = requestState, false, time.Time{}
 		// The answers have been taken: the next send carries none.
 		c.Round++
 		c.RoundSends, c.MarkedBefore, c.asks = 0, false, 0
+		c.resending, c.resendUntil = false, time.Time{}
 		if err := w.moveCall(c, Ready, "", ""); err != nil {
 			return err
 		}
-		if c.State == Ready && !notBefore.IsZero() {
-			c.NotBefore = notBefore.UTC().Truncate(time.Microsecond)
+		if c.State == Ready {
+			w.notBefore(c, after)
 		}
 		return nil
 	})
+}
+
+// notBefore lets a ready call wait. The wait is added to the time of the store, which
+// decides: the clocks of machines differ.
+func (w *work) notBefore(c *callRecord, after time.Duration) {
+	if after > 0 {
+		c.NotBefore = w.now.Add(after).UTC().Truncate(time.Microsecond)
+	}
 }
 
 // Outcome is how a call ends.
@@ -321,11 +347,18 @@ type Outcome struct {
 	Detail  string    // one plain sentence for people
 	Result  json.RawMessage
 	IsError bool // Result is a JSON-RPC error object
+
+	// Refused is what the server asked with a result, if the call ends because the policy
+	// does not let it be shown.
+	Refused *RefusedQuestion
 }
 
 func (o *Outcome) check() error {
 	if len(o.Result) > maxResult {
 		return &LimitError{Reason: ReasonTooLarge, Limit: maxResult}
+	}
+	if err := o.Refused.check(); err != nil {
+		return err
 	}
 	return checkText("reason and detail", o.Reason, o.Detail)
 }
@@ -357,6 +390,12 @@ func (in *Inbox) Finish(ctx context.Context, claim *Claim, o Outcome) (*Call, er
 
 func (w *work) finish(c *callRecord, o Outcome) error {
 	c.Result, c.IsError = append(json.RawMessage(nil), o.Result...), o.IsError
+	if o.Refused != nil {
+		c.Rule = o.Refused.Rule
+		if err := w.notShown(c, o.Refused); err != nil {
+			return err
+		}
+	}
 	return w.moveCall(c, o.State, o.Reason, o.Detail)
 }
 
@@ -389,40 +428,6 @@ func (w *work) uncertain(claim *Claim, op string) (*callRecord, error) {
 		return nil, &StateError{Call: c.ID, State: c.State, Op: op}
 	}
 	return c, nil
-}
-
-// Resend makes an uncertain call ready without asking the person, at most
-// three times per round. Only the host knows whether it may: the server
-// is trusted and the tool idempotent, or it keeps idempotency keys.
-func (in *Inbox) Resend(ctx context.Context, claim *Claim, notBefore time.Time) (*Call, error) {
-	var c *callRecord
-	err := in.update(ctx, claim.Principal.Key(), func(w *work) (err error) {
-		w.machine = true
-		if c, err = w.uncertain(claim, "resend"); err != nil {
-			return err
-		}
-		if c.StopWanted || c.Delivered > 0 {
-			return &StateError{Call: c.ID, State: c.State, Op: "resend"}
-		}
-		if err := w.enabled(); err != nil {
-			return err
-		}
-		if c.Resends >= maxResends {
-			return &LimitError{Reason: ReasonTooManyResends, Limit: maxResends}
-		}
-		c.Resends++
-		if err := w.sendAgain(c); err != nil {
-			return err
-		}
-		if !notBefore.IsZero() {
-			c.NotBefore = notBefore.UTC().Truncate(time.Microsecond)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return c.copy(), nil
 }
 
 // Reply is what came late: an outcome (Done or Failed), or questions.

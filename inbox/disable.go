@@ -99,7 +99,7 @@ func (in *Inbox) pages(ctx context.Context, p Principal, q CallQuery, f func(*wo
 			}
 			n = len(rows)
 			for _, row := range rows {
-				c, err := w.call(row.ID)
+				c, err := w.anyCall(row.ID)
 				if err != nil {
 					return err
 				}

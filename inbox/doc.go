@@ -34,11 +34,14 @@
 //	          -> denied       not allowed; or the person was disabled
 //	          -> expired      nobody decided in time
 //	          -> stopped      the person stopped it
+//	          -> uncertain    nobody decided in time, or somebody else did not allow it, and an earlier send may have happened
 //	ready     -> claimed      a machine takes it
 //	          -> waiting      an answer was taken back
+//	          -> blocked      no machine claims it: the server was removed
 //	          -> stopped      the person stopped it
 //	          -> expired      the server's deadline passed
 //	          -> denied       the person was disabled
+//	          -> uncertain    the server's deadline passed, and an earlier send may have happened
 //	claimed   -> sent         the mark is committed
 //	          -> ready        given back, or its owner died
 //	          -> failed       its owner died for the eighth time, or it cannot be sent
@@ -47,6 +50,7 @@
 //	          -> blocked      something else has to happen first
 //	          -> stopped      the person stopped it
 //	          -> expired      the server's deadline passed before the mark
+//	          -> uncertain    to be sent again, and too late for that; or its owner died for the eighth time, or policy forbids it, and an earlier send may have happened
 //	sent      -> waiting      the server asks
 //	          -> ready        request state without questions, or proof that nothing ran
 //	          -> blocked      401 or 403: nothing ran
@@ -67,6 +71,7 @@
 //	          -> stopped      the person stopped it, or runs it again
 //	          -> expired      blocked too long, or the deadline passed
 //	          -> denied       the person was disabled
+//	          -> uncertain    blocked too long, or the deadline passed, and an earlier send may have happened
 //	uncertain -> ready        send again
 //	          -> done         it happened, or a late reply
 //	          -> failed       given up, or a late reply
@@ -77,12 +82,12 @@
 // Question (opened only in url mode):
 //
 //	open      -> opened       url: the person agrees to this address
-//	          -> accepted     form: an answer that fits
+//	          -> accepted     form: an answer that fits; url: the server says that it is done
 //	          -> declined     an answer
 //	          -> cancelled    an answer
 //	          -> expired      its time passed
 //	          -> withdrawn    by the server, or its call ended
-//	opened    -> accepted     an answer
+//	opened    -> accepted     an answer; or the server says that it is done
 //	          -> declined     an answer
 //	          -> cancelled    an answer
 //	          -> expired      its time passed
@@ -102,7 +107,8 @@
 // # Who owns the next step
 //
 //   - approving: who decides the approval, with [Inbox.Decide], or its expiry.
-//   - ready: any machine that serves the call's server, once NotBefore has passed.
+//   - ready: any machine that serves the call's server, once NotBefore has passed. If
+//     none does, another one blocks it ([Inbox.BlockReady]).
 //   - claimed, sent: the machine whose claim it is, and nobody else. It renews
 //     its lease; each claim has a higher fencing number, and an operation with
 //     an older one is refused. The person can stop it: before the mark they
@@ -110,12 +116,15 @@
 //   - sent and held: the person owes an answer, or the machine a delivery. Each
 //     answer is delivered alone, with a mark of its own before its first byte.
 //   - waiting: the person. An answer can be taken back until a machine claims
-//     the complete round, and again if that machine gives it back unsent.
+//     the complete round, and again if that machine gives it back unsent. A legacy
+//     server that named pages to visit may say that one is finished, once
+//     ([Inbox.Complete]); nobody has answered then, and nothing is sent of it.
 //   - blocked: whoever can do what Reason says: the person signs in, the
 //     operator repairs the server. Then [Inbox.Unblock] or [Inbox.UnblockFor]. If
 //     the server cannot be reached, any machine's [Inbox.Sweep] tries again.
 //   - uncertain: the person, with [Inbox.Resolve]; or a host that knows that
-//     sending twice is harmless, with [Inbox.Resend]; or a reply that comes late.
+//     sending twice is harmless, with [Inbox.Resend], for as long as it is; or a
+//     reply that comes late.
 //   - an end: nobody. The call does not change any more; [Inbox.RunAgain]
 //     makes a new one.
 //
@@ -154,7 +163,12 @@
 // No reply comes. Only proof that nothing ran makes a call ready again without
 // a decision ([Inbox.NothingRan]). After anything else it is uncertain, and once
 // it is sent again in the same round MarkedBefore stays, so that no page ever
-// says of it that nothing happened.
+// says of it that nothing happened. A host that sends it again without a person's
+// decision may do so for as long as the server knows it by its idempotency key; that
+// time is looked at again with the mark, by the store's clock. Where a time that has
+// passed, the eighth death, a rule of the policy or the approver of somebody else's call
+// would end a call with MarkedBefore, it is uncertain again: its key is kept for its
+// person, who decides.
 //
 // A machine comes back that was thought dead. Its claim is fenced; only its
 // reply is still taken, with [Inbox.LateReply], while nobody has acted on the
@@ -163,8 +177,10 @@
 // A hint is lost. Every waiting operation looks at the store by itself each
 // [Options.Poll].
 //
-// A row cannot be read, because a key is gone or the store is damaged. That
-// row fails with an error that names it; sweeps and claims go on with the others.
+// A row cannot be read, because a key is gone or the store is damaged. What needs
+// its content fails with [ErrUnreadable], which names it, and lists show it as one
+// that cannot be read; it can be stopped, it expires, and its content is removed in
+// its time. All that concerns many rows goes on with the others.
 //
 // A newer version works on the same store. What it wrote into a row and this
 // version does not know stays there when this version stores the row again.

@@ -63,6 +63,10 @@ type StateError struct {
 	Call  CallID
 	State CallState
 	Op    string
+
+	// Wait is how long a ready call is still to be left alone, by the clock of the store;
+	// zero: it is not that.
+	Wait time.Duration
 }
 
 func (e *StateError) Error() string {

@@ -55,7 +55,22 @@ func (e *explorer) answers(q *inbox.Question, n int, add func(string, func(*worl
 }
 
 // policyAsk is what the policy of the scene says when it asks.
-var policyAsk = inbox.Ask{Fingerprint: "f", Rule: "ask first"}
+var policyAsk = inbox.Ask{Fingerprint: "f", Rule: "ask first", Offer: []inbox.Scope{inbox.Always}}
+
+// standing lets a person allow such calls for always, with one that ends at once.
+func (e *explorer) standing(w *world, n inbox.NewCall) inbox.ApprovalID {
+	c, err := w.in[0].Compose(e.t.Context(), e.ann, n)
+	if err == nil {
+		_, err = w.in[0].Decide(e.t.Context(), inbox.Approver{Principal: e.ann}, c.Approval, inbox.Decision{Allow: true, Scope: inbox.Always})
+	}
+	if err == nil {
+		_, err = w.in[0].Stop(e.t.Context(), e.ann, c.ID)
+	}
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return c.Approval
+}
 
 // decisions are what two people at two pages may do with an approval.
 func (e *explorer) decisions(a *inbox.Approval, n int, add func(string, func(*world) error)) {

@@ -18,22 +18,22 @@ import (
 func (e *explorer) key(p *point) string {
 	var b strings.Builder
 	c := p.seen.call
-	times := []time.Time{c.LeaseUntil, c.NotBefore, c.Deadline, c.ExpiresAt}
+	times := []time.Time{c.LeaseUntil, c.NotBefore, c.Deadline, c.ExpiresAt, p.ghost.until}
 	fmt.Fprintf(&b, "%s %s held=%t round=%t deaths=%d resends=%d delivered=%t sends=%t before=%t stop=%t state=%t\n",
 		c.State, c.Era, c.Held, c.Round > 0, c.Deaths, c.Resends, c.Delivered > 0, c.RoundSends > 0, c.MarkedBefore, c.StopWanted, c.RequestState != "")
 	for _, q := range p.seen.questions {
 		_, left := p.ghost.left[q.ID]
-		fmt.Fprintf(&b, "%s %s %s now=%t by=%s delivery=%s left=%t\n", q.State, q.Key, q.URL, q.Round == c.Round, q.ClosedBy, q.Delivery, left)
+		fmt.Fprintf(&b, "%s %s %s now=%t by=%s delivery=%s left=%t completed=%t\n", q.State, q.Key, q.URL, q.Round == c.Round, q.ClosedBy, q.Delivery, left, !q.Completed.IsZero())
 		times = append(times, q.ExpiresAt)
 	}
 	for _, a := range p.seen.approvals {
 		fmt.Fprintf(&b, "%s mine=%t answered=%d\n", a.State, a.ID == c.Approval, len(a.Answered))
 		times = append(times, a.ExpiresAt)
 	}
-	fmt.Fprintf(&b, "disabled=%t ", p.seen.disabled)
+	fmt.Fprintf(&b, "disabled=%t stands=%t under=%t ", p.seen.disabled, p.seen.stands, p.standing != "" && c.Approval == p.standing)
 	var machines []string // one is like the other
 	for i, m := range p.machines {
-		machines = append(machines, fmt.Sprintf("%s current=%t mine=%t", m.stage, m.claim != nil && inbox.Fence(m.claim) == c.Fence, strings.HasPrefix(c.Owner, fmt.Sprint("m", i, "/"))))
+		machines = append(machines, fmt.Sprintf("%s asked=%t current=%t mine=%t", m.stage, m.asked, m.claim != nil && inbox.Fence(m.claim) == c.Fence, strings.HasPrefix(c.Owner, fmt.Sprint("m", i, "/"))))
 	}
 	slices.Sort(machines)
 	b.WriteString(strings.Join(machines, "; "))
@@ -98,8 +98,9 @@ func (e *explorer) judge(from, to *point, err error) {
 	switch changed := !reflect.DeepEqual(&quietly, c); {
 	case changed && old.State.Ended():
 		fault("an ended call changed")
-	case changed && c.Version != old.Version+1, !changed && c.Version != old.Version:
-		fault("version %d became %d (changed: %t)", old.Version, c.Version, changed)
+	case changed && (c.Version <= old.Version || c.Version > old.Version+int64(*to.commits)), !changed && c.Version != old.Version:
+		// One for each transaction that changed it; only a sweep has several.
+		fault("version %d became %d in %d transactions (changed: %t)", old.Version, c.Version, *to.commits, changed)
 	case versions != to.seen.events:
 		fault("%d changes made %d events", versions, to.seen.events)
 	case c.Fence != to.ghost.claims:
@@ -110,6 +111,14 @@ func (e *explorer) judge(from, to *point, err error) {
 		fault("sent without a mark")
 	case to.ghost.open > 0 && slices.Contains([]inbox.CallState{inbox.Ready, inbox.Claimed, inbox.Waiting, inbox.Blocked}, c.State):
 		fault("%s, and what was sent may have run", c.State)
+	case !c.State.Ended() && !to.seen.until.Equal(to.ghost.until):
+		fault("it may be sent again by itself until %v, and the store says %v", to.ghost.until, to.seen.until)
+	case old.State != c.State && c.State == inbox.Uncertain && (c.Detail == "" && old.State != inbox.Sent || old.State != inbox.Sent && !old.MarkedBefore):
+		fault("uncertain (%s, %q), and it was not sent before", c.Reason, c.Detail)
+	case old.State == inbox.Claimed && old.MarkedBefore && c.State == inbox.Denied && c.Reason != inbox.ReasonDisabled:
+		fault("%s (%s) by a rule, and an earlier send may have happened", c.State, c.Reason)
+	case old.State != c.State && old.MarkedBefore && (c.State == inbox.CallExpired || c.State == inbox.Failed && c.Reason == inbox.ReasonDeadClaims):
+		fault("%s (%s) by itself, and an earlier send may have happened", c.State, c.Reason)
 	case to.seen.disabled && slices.Contains([]inbox.CallState{inbox.Approving, inbox.Ready, inbox.Claimed, inbox.Waiting, inbox.Blocked}, c.State):
 		fault("%s, and its person is disabled", c.State)
 	case errors.Is(err, inbox.ErrDisabled) && !from.seen.disabled:
@@ -123,7 +132,7 @@ func (e *explorer) judge(from, to *point, err error) {
 		if !allowed(inbox.CallArrows(), string(old.State), string(c.State)) {
 			fault("the call went from %s to %s", old.State, c.State)
 		}
-		e.reached[[2]string{string(old.State), string(c.State)}] = true
+		e.reached[reach{"call", string(old.State), string(c.State)}] = true
 	}
 	if !to.written() {
 		return
@@ -161,7 +170,7 @@ func (e *explorer) judgeApproval(to *point, old, a *inbox.Approval, fault func(s
 	if !slices.ContainsFunc(inbox.ApprovalArrows(), func(r inbox.Arrow) bool { return r.From == string(old.State) && r.To == string(a.State) }) {
 		fault("an approval went from %s to %s", old.State, a.State)
 	}
-	e.reached[[2]string{string(old.State), string(a.State)}] = true
+	e.reached[reach{"approval", string(old.State), string(a.State)}] = true
 }
 
 func (e *explorer) judgeQuestion(to *point, old, q *inbox.Question, fault func(string, ...any)) {
@@ -187,11 +196,19 @@ func (e *explorer) judgeQuestion(to *point, old, q *inbox.Question, fault func(s
 		if !allowed(inbox.QuestionArrows(), string(old.State), string(q.State)) {
 			fault("a question went from %s to %s", old.State, q.State)
 		}
-		e.reached[[2]string{string(old.State), string(q.State)}] = true
+		e.reached[reach{"question", string(old.State), string(q.State)}] = true
+		if q.State == inbox.Accepted && q.ClosedBy == inbox.ByServer {
+			e.reached[reach{"completion", string(old.State), string(q.State)}] = true
+			if old.Asked > 1 && !old.Completed.IsZero() {
+				fault("a server completed a question twice")
+			}
+		}
 	}
 	// Nobody declines or cancels but a person; nothing expires before its time.
 	switch {
 	case old.State == q.State:
+	case q.State == inbox.Accepted && !strings.HasPrefix(to.op, "accept") && !strings.HasPrefix(to.op, "completes"):
+		fault("%s made a question %s", to.op, q.State)
 	case q.State == inbox.Declined && !strings.HasPrefix(to.op, "decline"), q.State == inbox.Cancelled && !strings.HasPrefix(to.op, "cancel"):
 		fault("%s made a question %s", to.op, q.State)
 	case q.State == inbox.Expired && to.now.Before(old.ExpiresAt) && c.State != inbox.CallExpired:

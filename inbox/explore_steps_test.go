@@ -23,12 +23,19 @@ func urlQuestion(n int) inbox.NewQuestion {
 	return inbox.NewQuestion{Key: "u", Params: json.RawMessage(fmt.Sprintf(`{"mode":"url","message":"U?","url":"https://u.example/%d"}`, n))}
 }
 
+// pageQuestion is a url question that its server can complete.
+func pageQuestion(n int) inbox.NewQuestion {
+	return inbox.NewQuestion{Key: "u", Params: json.RawMessage(fmt.Sprintf(
+		`{"mode":"url","message":"U?","url":"https://u.example/%d","elicitationId":"p%d"}`, n, n))}
+}
+
 // world is everything that a step can change.
 type world struct {
 	store    *memstore.Store
 	now      time.Time
 	call     inbox.CallID
-	commits  *int // since the state before
+	standing inbox.ApprovalID // of an earlier call; empty: there is none
+	commits  *int             // since the state before
 	in       [2]*inbox.Inbox
 	machines [2]memory
 	ghost    ghost
@@ -39,6 +46,15 @@ type world struct {
 type memory struct {
 	stage string // "", claimed, sent, uncertain
 	claim *inbox.Claim
+	asked bool // its policy asks, and was told that somebody has allowed it
+}
+
+// ask is what the policy wants, for the mark.
+func (m memory) allowed() *inbox.Allowed {
+	if m.asked {
+		return &inbox.Allowed{Ask: &policyAsk}
+	}
+	return nil
 }
 
 // ghost is what really happened, kept beside the store by the test alone.
@@ -48,6 +64,7 @@ type ghost struct {
 	open   int   // of these: neither answered, nor proven not to have run, nor decided on
 	asked  int   // rounds, or held questions
 	agains int
+	until  time.Time                         // for so long it may be sent again by itself; zero: it is not that, or for ever
 	winner map[inbox.QuestionID]inbox.Answer // whose giver was told that it counts
 	left   map[inbox.QuestionID]string       // what went to the server as the answer
 	told   map[inbox.ApprovalID]bool         // allowed or not, as its decider was told
@@ -59,8 +76,10 @@ type view struct {
 	questions []*inbox.Question // oldest first
 	approvals []*inbox.Approval // oldest first
 	events    int64
-	other     int64 // changes of the call that replaced it
+	other     int64 // changes of the call that replaced it, and of the one whose approval stands
+	stands    bool
 	disabled  bool
+	until     time.Time // as the row has it: see ghost
 }
 
 // enter makes a world of its own that goes on from w.
@@ -115,13 +134,24 @@ func (e *explorer) stepsAt(p *point) (list []step, cut bool) {
 	for n, a := range p.seen.approvals {
 		e.decisions(a, n, add)
 	}
+	if e.scene.pages {
+		for n := range e.scene.asks { // a server may say so at any time, and of what it did not ask
+			add(fmt.Sprint("completes ", n), func(w *world) error {
+				_, err := w.in[1].Complete(ctx, e.ann, inbox.Completion{Server: "s", Endpoint: "e", ElicitationID: fmt.Sprint("p", n+1)})
+				return err
+			})
+		}
+	}
+	if p.seen.stands {
+		add("revoke", func(w *world) error { _, err := w.in[0].Revoke(ctx, e.ann, w.standing); return err })
+	}
 	add("stop", func(w *world) error { _, err := w.in[0].Stop(ctx, e.ann, w.call); return err })
 	if c.State == inbox.Uncertain {
 		for _, how := range []inbox.Resolution{inbox.SendAgain, inbox.ItHappened, inbox.GiveUp} {
 			add(string(how), func(w *world) error {
-				got, err := w.in[0].Resolve(ctx, e.ann, w.call, how)
+				got, err := w.in[0].Resolve(ctx, e.ann, w.call, how, "")
 				if err == nil && got.ID == w.call {
-					w.ghost.open = 0 // the person has decided
+					w.ghost.open, w.ghost.until = 0, time.Time{} // the person has decided
 				}
 				return err
 			})
@@ -130,6 +160,14 @@ func (e *explorer) stepsAt(p *point) (list []step, cut bool) {
 	switch c.State {
 	case inbox.Blocked:
 		add("unblock", func(w *world) error { _, err := w.in[0].Unblock(ctx, "s"); return err })
+	case inbox.Ready:
+		if !e.scene.blocks {
+			break
+		}
+		add("server removed, ready", func(w *world) error {
+			_, err := w.in[0].BlockReady(ctx, "s", 0, inbox.ReasonServerRemoved, "")
+			return err
+		})
 	case inbox.Waiting:
 		if !e.scene.blocks {
 			break
@@ -146,13 +184,19 @@ func (e *explorer) stepsAt(p *point) (list []step, cut bool) {
 		}
 	}
 	add("sweep", func(w *world) error { _, err := w.in[0].Sweep(ctx); return err })
-	next, err := p.store.NextDue(ctx)
+	wait, err := p.store.NextDue(ctx)
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	if !next.IsZero() {
+	if wait > 0 {
 		add("time", func(w *world) error {
-			*w = e.later(*w, next)
+			*w = e.later(*w, w.now.Add(wait))
+			return nil
+		})
+	}
+	if p.now.Before(p.ghost.until) { // nothing is due then
+		add("the server forgets", func(w *world) error {
+			*w = e.later(*w, w.ghost.until)
 			return nil
 		})
 	}
@@ -180,6 +224,8 @@ func (e *explorer) machineSteps(p *point, i int) (list []step, cut bool) {
 			case errors.Is(err, inbox.ErrFenced), errors.Is(err, inbox.ErrStopped), errors.Is(err, inbox.ErrExpired):
 				w.machines[i] = memory{}
 			case err != nil: // not possible; it goes on
+			case memo.stage == "claimed" && got.State == inbox.Uncertain: // it has sent nothing
+				w.machines[i] = memory{}
 			case got.State == inbox.Claimed || got.State == inbox.Sent || got.State == inbox.Uncertain:
 				w.machines[i].stage = string(got.State)
 			default:
@@ -218,7 +264,7 @@ func (e *explorer) machineSteps(p *point, i int) (list []step, cut bool) {
 				}
 				got, err := do(in, asked)
 				if err == nil {
-					w.ghost.open, w.ghost.agains = 0, 0
+					w.ghost.open, w.ghost.agains, w.ghost.until = 0, 0, time.Time{}
 					w.ghost.asked++
 				}
 				return got, err
@@ -247,16 +293,21 @@ func (e *explorer) machineSteps(p *point, i int) (list []step, cut bool) {
 					if got.Fence != w.ghost.claims {
 						return fmt.Errorf("claim %d has the fence %d", w.ghost.claims, got.Fence)
 					}
-					w.machines[i] = memory{"claimed", claim}
+					w.machines[i] = memory{stage: "claimed", claim: claim}
 				}
 				return err
 			})
 		}
 	case "claimed":
-		with("marks", func(in *inbox.Inbox, w *world) (*inbox.Call, error) { return e.mark(in, w, memo.claim) })
+		with("marks", func(in *inbox.Inbox, w *world) (*inbox.Call, error) { return e.mark(in, w, memo) })
 		with("releases", func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
 			return &inbox.Call{State: inbox.Ready}, in.Release(ctx, memo.claim)
 		})
+		if e.scene.blocks {
+			with("unreachable", func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
+				return in.Block(ctx, memo.claim, inbox.ReasonUnreachable, "")
+			})
+		}
 		with("cannot send", func(in *inbox.Inbox, w *world) (*inbox.Call, error) { return finish(inbox.Failed)(in) })
 	case "sent":
 		reply("done", finish(inbox.Done))
@@ -265,28 +316,37 @@ func (e *explorer) machineSteps(p *point, i int) (list []step, cut bool) {
 		reply("closed", finish(inbox.Stopped))
 		reply("nothing ran", func(in *inbox.Inbox) (*inbox.Call, error) { return in.NothingRan(ctx, memo.claim, "") })
 		with("no reply", func(in *inbox.Inbox, w *world) (*inbox.Call, error) { return in.Uncertain(ctx, memo.claim, "") })
-		if e.scene.era == inbox.Modern {
+		switch {
+		case e.scene.pages:
+			asks("wants pages", func(in *inbox.Inbox, asked inbox.Asked) (*inbox.Call, error) {
+				asked.RequestState = ""
+				return in.Park(ctx, memo.claim, asked)
+			})
+		case e.scene.era == inbox.Modern:
 			asks("asks", func(in *inbox.Inbox, asked inbox.Asked) (*inbox.Call, error) { return in.Park(ctx, memo.claim, asked) })
 			if p.ghost.agains < e.scene.agains {
 				with("state only", func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
-					got, err := in.Again(ctx, memo.claim, "s", w.now.Add(30*time.Second))
+					got, err := in.Again(ctx, memo.claim, "s", 30*time.Second)
 					if err == nil {
-						w.ghost.open = 0
+						w.ghost.open, w.ghost.until = 0, time.Time{}
 						w.ghost.agains++
 					}
 					return got, err
 				})
 			}
-		} else {
+		default:
 			reply("goes away", finish(inbox.Interrupted))
-			e.held(p, memo.claim, with)
+			e.held(p, memo, with)
 		}
 	case "uncertain":
+		reply("late: error", func(in *inbox.Inbox) (*inbox.Call, error) {
+			return in.LateReply(ctx, memo.claim, inbox.Reply{Outcome: &inbox.Outcome{State: inbox.Failed}})
+		})
 		reply("late: done", func(in *inbox.Inbox) (*inbox.Call, error) {
 			return in.LateReply(ctx, memo.claim, inbox.Reply{Outcome: &inbox.Outcome{State: inbox.Done}})
 		})
 		if c.Resends < e.scene.resend {
-			reply("resends", func(in *inbox.Inbox) (*inbox.Call, error) { return in.Resend(ctx, memo.claim, time.Time{}) })
+			with("resends", func(in *inbox.Inbox, w *world) (*inbox.Call, error) { return e.resend(in, w, memo.claim) })
 		}
 		if e.scene.era == inbox.Modern {
 			asks("late: asks", func(in *inbox.Inbox, asked inbox.Asked) (*inbox.Call, error) {
@@ -295,8 +355,15 @@ func (e *explorer) machineSteps(p *point, i int) (list []step, cut bool) {
 		}
 	}
 	if e.scene.policy && (memo.stage == "claimed" || memo.stage == "sent") {
-		// Whether it asks, denies or allows is new each time, whoever has decided what.
-		with("policy asks", func(in *inbox.Inbox, w *world) (*inbox.Call, error) { return in.Ask(ctx, memo.claim, policyAsk) })
+		// Whether it asks, denies or allows is new each time, whoever has decided what. Where
+		// nobody decided, what may have happened can be sent again and asked for, without end.
+		if cut = slices.ContainsFunc(p.seen.approvals, func(a *inbox.Approval) bool { return a.State == inbox.ApprovalExpired }); !cut {
+			with("policy asks", func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
+				got, err := in.Ask(ctx, memo.claim, policyAsk)
+				w.machines[i].asked = err == nil
+				return got, err
+			})
+		}
 		with("policy denies", func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
 			return in.Deny(ctx, memo.claim, inbox.Denial{Rule: "never"})
 		})
@@ -312,101 +379,6 @@ func (e *explorer) machineSteps(p *point, i int) (list []step, cut bool) {
 	return list, cut
 }
 
-// mark is the moment from which the request may have left.
-func (e *explorer) mark(in *inbox.Inbox, w *world, claim *inbox.Claim) (*inbox.Call, error) {
-	got, err := in.Mark(e.t.Context(), claim, inbox.Binding{Era: e.scene.era, Endpoint: "e"})
-	if err != nil {
-		return nil, err
-	}
-	w.ghost.marks++
-	if w.ghost.open++; w.ghost.open > 1 {
-		return nil, errors.New("sent twice, and nobody decided in between")
-	}
-	wire, err := in.Answers(e.t.Context(), claim)
-	if err != nil {
-		return nil, fmt.Errorf("the answers of a marked round: %v", err)
-	}
-	for _, q := range w.seen.questions {
-		if q.Held || q.Round != got.Round {
-			continue
-		}
-		raw, ok := wire[q.Key]
-		if !ok {
-			return nil, fmt.Errorf("the answer to %q is not sent", q.Key)
-		}
-		if err := w.leave(q, string(raw)); err != nil {
-			return nil, err
-		}
-	}
-	return got, nil
-}
-
-// leave records that an answer goes to the server: the one that won.
-func (w *world) leave(q *inbox.Question, wire string) error {
-	want := `{"action":"cancel"}` // its time passed
-	if a, ok := w.ghost.winner[q.ID]; ok {
-		want = fmt.Sprintf(`{"action":%q}`, a.Action)
-		if a.Content != nil {
-			want = fmt.Sprintf(`{"action":%q,"content":%s}`, a.Action, a.Content)
-		}
-	} else if q.State != inbox.Expired && w.now.Before(q.ExpiresAt) {
-		return fmt.Errorf("%s is sent for a question that nobody answered", wire)
-	}
-	if wire != want {
-		return fmt.Errorf("%s is sent and %s was answered", wire, want)
-	}
-	if before, ok := w.ghost.left[q.ID]; ok && before != wire {
-		return fmt.Errorf("%s is sent after %s", wire, before)
-	}
-	if w.ghost.left == nil {
-		w.ghost.left = map[inbox.QuestionID]string{}
-	}
-	w.ghost.left[q.ID] = wire
-	return nil
-}
-
-// held are the steps on an open connection.
-func (e *explorer) held(p *point, claim *inbox.Claim, with func(string, func(*inbox.Inbox, *world) (*inbox.Call, error))) {
-	ctx := e.t.Context()
-	still := &inbox.Call{State: inbox.Sent}
-	if p.ghost.asked < e.scene.rounds {
-		for n, questions := range e.scene.asks {
-			if n > 0 && p.ghost.asked == 0 {
-				break // which of them comes first makes no difference
-			}
-			with(fmt.Sprint("asks ", n), func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
-				_, err := in.Hold(ctx, claim, questions[0])
-				if err == nil {
-					w.ghost.asked++
-				}
-				return still, err
-			})
-		}
-	}
-	for n, q := range p.seen.questions {
-		with(fmt.Sprint("delivers ", n), func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
-			a, err := in.Deliver(ctx, claim, q.ID)
-			if err != nil {
-				return nil, err
-			}
-			if _, ok := w.ghost.left[q.ID]; ok {
-				return nil, errors.New("an answer is delivered twice")
-			}
-			wire := fmt.Sprintf(`{"action":%q}`, a.Action)
-			if a.Content != nil {
-				wire = fmt.Sprintf(`{"action":%q,"content":%s}`, a.Action, a.Content)
-			}
-			return still, w.leave(q, wire)
-		})
-		with(fmt.Sprint("delivered ", n), func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
-			return still, in.Delivered(ctx, claim, q.ID)
-		})
-		with(fmt.Sprint("withdraws ", n), func(in *inbox.Inbox, w *world) (*inbox.Call, error) {
-			return still, in.Withdraw(ctx, claim, q.ID, "")
-		})
-	}
-}
-
 // look reads everything through the inbox.
 func (e *explorer) look(w *world) view {
 	in, ctx := w.in[1], e.t.Context()
@@ -414,13 +386,24 @@ func (e *explorer) look(w *world) view {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	v := view{call: c}
+	v := view{call: c, until: e.resendUntil(w)}
 	if c.ReplacedBy != "" {
 		other, err := in.Call(ctx, e.ann, c.ReplacedBy)
 		if err != nil {
 			e.t.Fatal(err)
 		}
 		v.other = other.Version
+	}
+	if w.standing != "" {
+		a, err := in.Approval(ctx, inbox.Approver{Principal: e.ann}, w.standing)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		of, err := in.Call(ctx, e.ann, a.Call)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		v.stands, v.other = a.Standing, v.other+a.Version+of.Version
 	}
 	if v.questions, err = in.Questions(ctx, e.ann, inbox.QuestionFilter{Call: w.call}); err != nil {
 		e.t.Fatal(err)

@@ -35,12 +35,19 @@ type scene struct {
 	agains int                   // how often it may send state without questions
 	limit  time.Duration         // the server's deadline for each round; zero: none
 	resend int                   // how often a machine may send again by itself
+	known  time.Duration         // how long after the call was composed it may; zero: for ever
 	deaths int                   // at most so many of a claim in a row, beside those of the beginning
 	lost   int                   // deaths at the beginning
 	begins inbox.CallState       // as which the call is composed; empty: ready
 	policy bool                  // it may change at any time: allow, ask or deny
 	leaves bool                  // the person may be disabled, and enabled again
+	stands bool                  // an approval that was given for always covers the call, and may be revoked
+	pages  bool                  // a legacy server wants pages visited (-32042), and says when a person is done there
 }
+
+// reach is an arrow that a step went along. A completion is a question that its
+// server closed as accepted.
+type reach struct{ kind, from, to string }
 
 func scenes(deep bool) []scene {
 	a, b := formQuestion("a"), formQuestion("b")
@@ -54,10 +61,14 @@ func scenes(deep bool) []scene {
 			// owner dies; and a second machine that takes over. Both at once are
 			// millions of states, and a connection has one owner.
 			{name: "held", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}, {b}}, alone: true, rounds: 2},
+			{name: "pages", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{pageQuestion(1)}, {pageQuestion(2)}}, pages: true, rounds: 2},
 			{name: "approval", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, rounds: 1},
 			{name: "held approval", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, policy: true, alone: true, rounds: 1},
 			{name: "disabled", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, leaves: true, alone: true, blocks: true, rounds: 1},
 			{name: "held, disabled", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, leaves: true, alone: true, rounds: 1},
+			{name: "standing", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, policy: true, stands: true, rounds: 1},
+			{name: "held, standing", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, policy: true, stands: true, alone: true, rounds: 1},
+			{name: "sent again", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, blocks: true, rounds: 1, agains: 1, resend: 2, known: time.Minute},
 			{name: "forbidden", begins: inbox.Denied},
 			{name: "held, taken over", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, rounds: 1, deaths: 1},
 		}
@@ -67,8 +78,12 @@ func scenes(deep bool) []scene {
 		{name: "deadline", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, blocks: true, rounds: 1, limit: time.Minute},
 		{name: "address", era: inbox.Modern, asks: [][]inbox.NewQuestion{{urlQuestion(1)}, {urlQuestion(2)}}, alone: true, rounds: 2},
 		{name: "held", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, alone: true, rounds: 1, policy: true},
+		{name: "pages", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{pageQuestion(1)}}, pages: true, alone: true, rounds: 2},
 		{name: "approval", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, policy: true, alone: true, rounds: 1},
 		{name: "disabled", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, begins: inbox.Approving, leaves: true, alone: true, blocks: true, rounds: 1},
+		{name: "standing", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, stands: true, alone: true, rounds: 1},
+		{name: "held, standing", era: inbox.Legacy, asks: [][]inbox.NewQuestion{{a}}, stands: true, alone: true, rounds: 1},
+		{name: "sent again", era: inbox.Modern, asks: [][]inbox.NewQuestion{{a}}, blocks: true, alone: true, rounds: 1, resend: 2, known: time.Minute},
 		{name: "forbidden", begins: inbox.Denied},
 	}
 }
@@ -81,7 +96,7 @@ func TestExplore(t *testing.T) {
 	t.Parallel()
 	deep := os.Getenv(exploreDeep) != ""
 	var mu sync.Mutex
-	reached := map[[2]string]bool{}
+	reached := map[reach]bool{}
 	states, steps := 0, 0
 	t.Run("scene", func(t *testing.T) {
 		for _, s := range scenes(deep) {
@@ -105,12 +120,17 @@ func TestExplore(t *testing.T) {
 	})
 	// Every arrow can be seen.
 	seen, all := 0, 0
-	for _, a := range slices.Concat(inbox.CallArrows(), inbox.QuestionArrows(), inbox.ApprovalArrows()) {
-		all++
-		if reached[[2]string{a.From, a.To}] {
-			seen++
-		} else {
-			t.Errorf("no way leads along %s -> %s (%s)", a.From, a.To, a.Why)
+	for kind, arrows := range map[string][]inbox.Arrow{
+		"call": inbox.CallArrows(), "question": inbox.QuestionArrows(), "approval": inbox.ApprovalArrows(),
+		"completion": {{From: string(inbox.Open), To: string(inbox.Accepted)}, {From: string(inbox.Opened), To: string(inbox.Accepted)}},
+	} {
+		for _, a := range arrows {
+			all++
+			if reached[reach{kind, a.From, a.To}] {
+				seen++
+			} else {
+				t.Errorf("no way leads along %s: %s -> %s (%s)", kind, a.From, a.To, a.Why)
+			}
 		}
 	}
 	t.Logf("%d states, %d steps, %d of %d arrows", states, steps, seen, all)
@@ -141,13 +161,13 @@ type explorer struct {
 	index   map[[sha256.Size]byte]int
 	edges   [][]edge
 	steps   int
-	reached map[[2]string]bool
+	reached map[reach]bool
 }
 
 func newExplorer(t *testing.T, s scene) *explorer {
 	e := &explorer{
 		t: t, scene: s, keys: inbox.NewKeys(), hints: inbox.NewLocal(), ann: inbox.Principal{Issuer: "i", Subject: "ann"},
-		index: map[[sha256.Size]byte]int{}, reached: map[[2]string]bool{},
+		index: map[[sha256.Size]byte]int{}, reached: map[reach]bool{},
 	}
 	w := world{store: memstore.New(nil), now: time.Date(2026, 7, 28, 0, 0, 0, 0, time.UTC)}
 	w = e.enter(w)
@@ -158,12 +178,16 @@ func newExplorer(t *testing.T, s scene) *explorer {
 	case inbox.Denied:
 		n.Deny = &inbox.Denial{Rule: "never"}
 	}
+	if s.stands {
+		n.Ask = &policyAsk
+		w.standing = e.standing(&w, n)
+	}
 	c, err := w.in[0].Compose(t.Context(), e.ann, n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.call = c.ID
-	e.reached[[2]string{string(inbox.CallNew), string(c.State)}] = true
+	e.reached[reach{"call", string(inbox.CallNew), string(c.State)}] = true
 	for range s.lost {
 		if _, _, err := w.in[1].Claim(t.Context(), e.ann, c.ID); err != nil {
 			t.Fatal(err)
@@ -195,6 +219,7 @@ func (e *explorer) run() {
 			e.steps++
 			if to.written() { // most steps are refused and leave everything as it was
 				to.seen = e.look(&to.world)
+				to.doubt(p)
 			}
 			e.judge(p, to, err)
 			if e.t.Failed() {

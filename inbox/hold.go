@@ -25,10 +25,13 @@ func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Questi
 			return err
 		}
 		if q == nil {
-			return &LimitError{Reason: ReasonTooLarge, Limit: maxParams}
+			refused = &LimitError{Reason: ReasonTooLarge, Limit: maxParams}
+			return w.refused(c.Server, 1, ReasonTooLarge)
 		}
 		if limit := lower(in.options.Rounds, claim.Limits.Rounds); c.rounds >= limit {
-			return &LimitError{Reason: ReasonTooManyRounds, Limit: limit}
+			refused = &LimitError{Reason: ReasonTooManyRounds, Limit: limit} // its host ends the call
+			w.observe(refusedEntry(c.Server, ReasonTooManyRounds, 1))
+			return nil
 		}
 		before, err := w.asked(c.ID)
 		if err != nil {
@@ -44,12 +47,8 @@ func (in *Inbox) Hold(ctx context.Context, claim *Claim, n NewQuestion) (*Questi
 			return err
 		}
 		if over != nil {
-			refused = over
-			first, err := w.refused(c.Server, 1)
-			if first { // a page that shows the call shows it
-				w.touch(c)
-			}
-			return err
+			refused = &over.LimitError
+			return w.refused(c.Server, 1, over.kind)
 		}
 		if err := w.suggest(c, q, earlier); err != nil {
 			return err
@@ -106,14 +105,18 @@ func (in *Inbox) AwaitAnswer(ctx context.Context, claim *Claim, id QuestionID) (
 
 // AwaitStop waits until the person wants the call stopped: it returns nil if
 // the machine should close the connection, ErrStopped if the call is stopped
-// already, ErrFenced if the claim was lost.
+// already, ErrFenced if the claim was lost. The call need not be readable.
 func (in *Inbox) AwaitStop(ctx context.Context, claim *Claim) error {
 	key := claim.Principal.Key()
 	return in.await(ctx, key, claim.Call, func() (wanted bool, err error) {
 		err = in.view(withAhead(ctx, Ahead{Of: claim.Call, Call: true}), key, func(w *work) error {
-			c, err := w.claimed(claim)
+			c, err := w.anyCall(claim.Call)
+			// Of one whose readable part is damaged the fence is lost with it, and the owner is not.
+			if errors.Is(err, ErrNotFound) || err == nil && !c.lost && c.Fence != claim.fence {
+				return ErrFenced
+			}
 			if err == nil {
-				wanted = c.StopWanted
+				err, wanted = c.heldBy(claim), c.StopWanted
 			}
 			return err
 		})
@@ -136,9 +139,18 @@ func (w *work) heldQuestion(claim *Claim, id QuestionID) (*questionRecord, error
 // it: it is called before the first byte. An expired question is answered with
 // cancel. ErrOpen says that the answer was taken back, so await it again;
 // ErrClosed that the question was withdrawn and nothing is delivered.
-func (in *Inbox) Deliver(ctx context.Context, claim *Claim, id QuestionID) (*Answer, error) {
+//
+// allowed is what the policy said just before; nil: none was asked. If what somebody
+// had allowed was revoked meanwhile, the call ends as with [Inbox.Ask], and nothing is
+// delivered: [ErrRevoked].
+func (in *Inbox) Deliver(ctx context.Context, claim *Claim, id QuestionID, allowed *Allowed) (*Answer, error) {
+	if err := allowed.check(); err != nil {
+		return nil, err
+	}
 	var q *questionRecord
+	var refused error // committed beside it
 	_, err := in.with(withAhead(ctx, Ahead{Question: id, Questions: true}), claim, "deliver", onlySent, func(w *work, c *callRecord) (err error) {
+		refused = nil
 		if c.StopWanted || errors.Is(w.enabled(), ErrDisabled) {
 			return ErrStopped
 		}
@@ -158,17 +170,32 @@ func (in *Inbox) Deliver(ctx context.Context, claim *Claim, id QuestionID) (*Ans
 		case q.Delivery != Undelivered:
 			return &StateError{Call: c.ID, State: c.State, Op: "to deliver an answer twice"}
 		}
+		by, fits, err := w.allowed(c, allowed)
+		if err != nil {
+			return err
+		}
+		if !fits {
+			refused = fmt.Errorf("%w: %w", ErrFenced, ErrRevoked)
+			return w.deny(c, ReasonNeedsApproval, "It needed an approval before it could go on.")
+		}
+		if allowed != nil {
+			c.told = by
+		}
 		q.Delivery = Marked
 		w.touchQuestion(q)
 		c.Delivered++
 		w.touch(c)
 		e := w.auditQuestion(AuditDelivered, q)
 		e.State, e.Count, e.Digest = string(q.State), 1, w.digest(string(q.ID), q.outcome().Content)
+		e.Rule, e.Approval = by.rule, by.approval
 		if err := w.audit(e); err != nil {
 			return err
 		}
 		return w.holdings(c)
 	})
+	if err == nil {
+		err = refused
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -196,13 +223,17 @@ func (in *Inbox) Delivered(ctx context.Context, claim *Claim, id QuestionID) err
 }
 
 // Withdraw records that the server cancelled its question. An answer that was
-// given and not yet marked is dropped; the note says why, in one plain sentence.
+// given and not yet marked is dropped; the note says why, in one plain sentence. The
+// question need not be readable.
 func (in *Inbox) Withdraw(ctx context.Context, claim *Claim, id QuestionID, note string) error {
 	if err := checkText("note", note); err != nil {
 		return err
 	}
 	_, err := in.with(withAhead(ctx, Ahead{Question: id, Questions: true}), claim, "withdraw", onlySent, func(w *work, c *callRecord) error {
-		q, err := w.heldQuestion(claim, id)
+		q, err := w.anyQuestion(id)
+		if err == nil && q.Call != claim.Call {
+			err = ErrNotFound
+		}
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,10 @@ import (
 	"encoding/base64"
 	"log/slog"
 	"net/url"
+	"sync"
 	"time"
+
+	"github.com/parley-mcp/parley/internal/aside"
 )
 
 // Options of an [Inbox]; zero fields are the defaults.
@@ -25,8 +28,8 @@ type Options struct {
 	BlockedTime  time.Duration // a blocked call; default 7 days
 	ApprovalTime time.Duration // an approval without a time of its own; default 24 hours
 
-	// Notice is how long before its end an open question is told of in the audit log,
-	// once, but not before its last quarter; default 24 hours, negative: never.
+	// Notice is how long before its end an open question or approval is told of in the
+	// audit log, once, but not before its last quarter; default 24 hours, negative: never.
 	Notice time.Duration
 
 	Retention time.Duration // of what an ended call contained; default 30 days
@@ -41,7 +44,7 @@ type Options struct {
 	Events             int // kept per person; default 10 000
 
 	// Observe, if set, sees each entry of the audit log that this process has written,
-	// once it is committed; At and Principal are set, ID is not. It is for counting: it
+	// once it is committed, and AuditRefused; At and Principal are set, ID is not. It is for counting: it
 	// must be quick, may be called at any time from any goroutine, and keeps nothing.
 	Observe func(*AuditEntry)
 
@@ -65,6 +68,9 @@ type Inbox struct {
 	owner    string // machine and incarnation
 	log      *slog.Logger
 	watches  *watches
+
+	unreadable unreadable
+	ownLeases  ownLeases
 }
 
 // New returns an inbox over store. The keys seal what people, servers and
@@ -137,13 +143,45 @@ func (in *Inbox) Subscribe(ctx context.Context, p Principal) (<-chan Hint, error
 	return in.notifier.Subscribe(ctx, p.Key())
 }
 
-// SubscribeGroup delivers a hint whenever an approval that is assigned to the
-// group, of the person's issuer and tenant, changes: look at [Inbox.Assigned] then.
-func (in *Inbox) SubscribeGroup(ctx context.Context, p Principal, group string) (<-chan Hint, error) {
-	if err := p.check(); err != nil {
+// mostGroupHints bounds what one subscription costs.
+const mostGroupHints = 100
+
+// SubscribeApprover delivers the hints of one person and, with them, those about
+// approvals that are assigned to their groups: look at [Inbox.Assigned] then.
+// It is what a page's stream waits for; see [Inbox.Subscribe].
+func (in *Inbox) SubscribeApprover(ctx context.Context, who Approver) (<-chan Hint, error) {
+	own, err := in.Subscribe(ctx, who.Principal)
+	if err != nil || len(who.Groups) == 0 {
+		return own, err
+	}
+	if err := who.check(); err != nil {
 		return nil, err
 	}
-	return in.notifier.Subscribe(ctx, groupKey(p, group))
+	hints := make(chan Hint, 1) // one is enough: whoever gets it looks at everything
+	pass := func(from <-chan Hint) {
+		for hint := range from {
+			select {
+			case hints <- hint:
+			default:
+			}
+		}
+	}
+	var all sync.WaitGroup
+	all.Go(func() { pass(own) })
+	groups := who.keys()[1:]
+	for _, key := range groups[:min(len(groups), mostGroupHints)] { // those of the others come by polling
+		from, err := in.notifier.Subscribe(ctx, key)
+		if err != nil {
+			in.log.Warn("inbox: no hints of a group, polling only", "err", err)
+			continue
+		}
+		all.Go(func() { pass(from) })
+	}
+	go func() {
+		all.Wait() // they end with ctx
+		close(hints)
+	}()
+	return hints, nil
 }
 
 // SubscribeAll delivers the hints of everybody until ctx ends. It is for
@@ -163,7 +201,8 @@ func (in *Inbox) await(ctx context.Context, key string, id CallID, look func() (
 	timer := time.NewTimer(in.options.Poll)
 	defer timer.Stop()
 	for {
-		done, err := look()
+		var done bool
+		aside.Do(func() { done, err = look() })
 		if done || err != nil {
 			return err
 		}

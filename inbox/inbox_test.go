@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -277,4 +278,66 @@ func TestNewerVersion(t *testing.T) {
 			t.Errorf("the call is %s and the question %s", call.State, question.State)
 		}
 	})
+}
+
+// Who waits, however many they are, keeps nothing of the call meanwhile.
+// It is not parallel, so that what is on the heap is its own.
+func TestWaitKeepsNothing(t *testing.T) { //nolint:paralleltest // see above
+	const waits, size = 64, 500 << 10
+	synctest.Test(t, func(t *testing.T) {
+		in := inbox.New(memstore.New(nil), inbox.NewKeys(), &inbox.Options{Poll: 1000 * time.Hour})
+		ann := inbox.Principal{Issuer: "i", Subject: "ann"}
+		c, err := in.Compose(t.Context(), ann, inbox.NewCall{Server: "s", Method: "tools/call", Arguments: json.RawMessage(`{"a":"` + strings.Repeat("x", size) + `"}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		heap := func() uint64 {
+			runtime.GC()
+			runtime.GC() // what pools kept
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		before := heap()
+		done := make(chan error, waits)
+		for range waits {
+			go func() {
+				now, err := in.Wait(t.Context(), ann, c.ID, c.Version)
+				if err == nil && len(now.Arguments) < size {
+					err = errors.New("it has no arguments")
+				}
+				done <- err
+			}()
+		}
+		synctest.Wait()
+		if now := heap(); now > before+waits*size/4 {
+			t.Errorf("%d who wait keep %d KiB", waits, (now-before)>>10)
+		}
+		if _, err := in.Stop(t.Context(), ann, c.ID); err != nil {
+			t.Fatal(err)
+		}
+		for range waits {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// broken is a store that panics.
+type broken struct{ inbox.Store }
+
+func (broken) View(context.Context, string, func(inbox.Tx) error) error { panic("broken") }
+
+// What panics while somebody waits panics where they wait: a handler's is recovered there.
+func TestPanicWhileWaiting(t *testing.T) {
+	t.Parallel()
+	in := inbox.New(broken{memstore.New(nil)}, inbox.NewKeys(), nil)
+	defer func() {
+		if got := recover(); got != "broken" {
+			t.Errorf("recovered %v", got)
+		}
+	}()
+	_, err := in.Wait(t.Context(), inbox.Principal{Issuer: "test", Subject: "ada"}, "c_1", 0)
+	t.Errorf("it went on: %v", err)
 }

@@ -74,6 +74,7 @@ type machine struct {
 	questions map[inbox.QuestionID]*inbox.Question
 	approvals map[inbox.ApprovalID]*inbox.Approval
 	final     map[inbox.QuestionID]*inbox.Answer // answers that have left
+	until     map[inbox.CallID]time.Time         // for so long it may be sent again by itself
 	events    int64
 	disabled  bool
 }
@@ -84,7 +85,7 @@ func newMachine(reached map[string]map[[2]string]bool) *machine {
 		machines: make([]*inbox.Inbox, 2), ann: inbox.Principal{Issuer: "i", Subject: "ann"}, reached: reached,
 		calls: map[inbox.CallID]*inbox.Call{}, questions: map[inbox.QuestionID]*inbox.Question{},
 		approvals: map[inbox.ApprovalID]*inbox.Approval{},
-		final:     map[inbox.QuestionID]*inbox.Answer{},
+		final:     map[inbox.QuestionID]*inbox.Answer{}, until: map[inbox.CallID]time.Time{},
 	}
 	m.store = memstore.New(&memstore.Options{Now: func() time.Time { return m.now }})
 	m.restart(0)
@@ -305,7 +306,7 @@ func (m *machine) steps() map[string]func(*rapid.T) error {
 			return err
 		}, sent...),
 		"again": claim(func(t *rapid.T, c claimed) error {
-			_, err := c.in.Again(m.ctx, c.claim, "s", m.now.Add(time.Duration(rapid.IntRange(-1, 20).Draw(t, "later"))*time.Second))
+			_, err := c.in.Again(m.ctx, c.claim, "s", time.Duration(rapid.IntRange(-1, 20).Draw(t, "later"))*time.Second)
 			return err
 		}, sent...),
 		"nothing ran": claim(func(t *rapid.T, c claimed) error { _, err := c.in.NothingRan(m.ctx, c.claim, ""); return err }, sent...),
@@ -324,7 +325,13 @@ func (m *machine) steps() map[string]func(*rapid.T) error {
 		}, inbox.Claimed, inbox.Sent),
 		"uncertain": claim(func(t *rapid.T, c claimed) error { _, err := c.in.Uncertain(m.ctx, c.claim, ""); return err }, sent...),
 		"resend": claim(func(t *rapid.T, c claimed) error {
-			_, err := c.in.Resend(m.ctx, c.claim, time.Time{})
+			within := rapid.SampledFrom([]time.Duration{0, time.Minute, time.Hour}).Draw(t, "within")
+			got, err := c.in.Resend(m.ctx, c.claim, 0, within)
+			if err == nil {
+				if m.until[got.ID] = (time.Time{}); within > 0 {
+					m.until[got.ID] = got.Created.Add(within)
+				}
+			}
 			return err
 		}, inbox.Uncertain),
 		"late reply": claim(func(t *rapid.T, c claimed) error {
@@ -338,6 +345,11 @@ func (m *machine) steps() map[string]func(*rapid.T) error {
 		}, inbox.Uncertain),
 		"block waiting": func(t *rapid.T) error {
 			_, err := m.any(t).BlockWaiting(m.ctx, "s", inbox.ReasonServerRemoved, "")
+			return err
+		},
+		"block ready": func(t *rapid.T) error {
+			age := time.Duration(rapid.IntRange(0, 2).Draw(t, "minutes")) * time.Minute
+			_, err := m.any(t).BlockReady(m.ctx, "s", age, inbox.ReasonServerRemoved, "")
 			return err
 		},
 		"unblock":     func(t *rapid.T) error { _, err := m.any(t).Unblock(m.ctx, "s"); return err },
@@ -357,12 +369,22 @@ func (m *machine) steps() map[string]func(*rapid.T) error {
 			}
 			return err
 		},
+		"complete": func(t *rapid.T) error {
+			said := inbox.Completion{Server: "s", ElicitationID: "e"}
+			for id, c := range m.calls {
+				if c.State == inbox.Sent {
+					said.Calls = append(said.Calls, id)
+				}
+			}
+			_, err := m.any(t).Complete(m.ctx, m.ann, said)
+			return err
+		},
 		"decline rest": func(t *rapid.T) error {
 			id, err := m.call(t)
 			if err != nil {
 				return err
 			}
-			_, err = m.any(t).DeclineRest(m.ctx, m.ann, id, "chat")
+			_, err = m.any(t).DeclineRest(m.ctx, m.ann, id, inbox.Answer{Via: "chat"})
 			return err
 		},
 		"stop": func(t *rapid.T) error {
@@ -379,7 +401,7 @@ func (m *machine) steps() map[string]func(*rapid.T) error {
 				return err
 			}
 			how := rapid.SampledFrom([]inbox.Resolution{inbox.SendAgain, inbox.SendAgain, inbox.ItHappened, inbox.GiveUp}).Draw(t, "how")
-			_, err = m.any(t).Resolve(m.ctx, m.ann, id, how)
+			_, err = m.any(t).Resolve(m.ctx, m.ann, id, how, "")
 			return err
 		},
 		"run again": func(t *rapid.T) error {
@@ -387,7 +409,7 @@ func (m *machine) steps() map[string]func(*rapid.T) error {
 			if err != nil || len(m.calls) > 12 {
 				return err
 			}
-			_, err = m.any(t).RunAgain(m.ctx, m.ann, id)
+			_, err = m.any(t).RunAgain(m.ctx, m.ann, id, "")
 			return err
 		},
 		"sweep": func(t *rapid.T) error { _, err := m.any(t).Sweep(m.ctx); return err },
@@ -421,7 +443,10 @@ func (m *machine) steps() map[string]func(*rapid.T) error {
 			return f(c, q.ID)
 		}
 	}
-	steps["deliver"] = held(func(c claimed, id inbox.QuestionID) error { _, err := c.in.Deliver(m.ctx, c.claim, id); return err })
+	steps["deliver"] = held(func(c claimed, id inbox.QuestionID) error {
+		_, err := c.in.Deliver(m.ctx, c.claim, id, nil)
+		return err
+	})
 	steps["delivered"] = held(func(c claimed, id inbox.QuestionID) error { return c.in.Delivered(m.ctx, c.claim, id) })
 	m.permissionSteps(steps)
 	steps["withdraw"] = held(func(c claimed, id inbox.QuestionID) error { return c.in.Withdraw(m.ctx, c.claim, id, "") })

@@ -16,6 +16,7 @@ import (
 var only = map[[2]string][]string{
 	{"sent", "ready"}:        {"nothing ran", "again"}, // never a sweep, a crash or a person
 	{"uncertain", "ready"}:   {"resolve", "resend"},
+	{"claimed", "uncertain"}: {"mark", "mark 2", "ask", "deny", "sweep", "crash"},
 	{"claimed", "sent"}:      {"mark", "mark 2"},
 	{"ready", "claimed"}:     {"claim", "claim next"},
 	{"ready", "waiting"}:     {"take back"},
@@ -36,6 +37,8 @@ var only = map[[2]string][]string{
 	{"accepted", "opened"}:   {"park", "late reply"},
 	{"declined", "open"}:     {"take back"},
 	{"cancelled", "open"}:    {"take back"},
+	{"open", "accepted"}:     {"answer", "answer 2", "answer 3", "complete"},
+	{"opened", "accepted"}:   {"answer", "answer 2", "answer 3", "complete"},
 	{"open", "opened"}:       {"answer", "answer 2", "answer 3"},
 }
 
@@ -103,14 +106,18 @@ func (m *machine) check(t *rapid.T) {
 			t.Fatalf("%s: questions are open on a call that is not held", m.op)
 		}
 	}
-	last, err := in.LastEvent(m.ctx, m.ann)
+	events, err := in.Events(m.ctx, m.ann, m.events, 500)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last != m.events+changes {
-		t.Fatalf("%s changed %d rows and made %d events", m.op, changes, last-m.events)
+	for _, e := range events {
+		if m.events = e.Seq; e.Kind != inbox.RefusalEvent { // which is of no row
+			changes--
+		}
 	}
-	m.events = last
+	if changes != 0 {
+		t.Fatalf("%s changed %d rows more than it made events", m.op, changes)
+	}
 }
 
 // lease are the fields that change without a new version.
@@ -160,6 +167,17 @@ func (m *machine) checkCall(t *rapid.T, c *inbox.Call) (changes int64) {
 			t.Fatalf("%s sent a call that was %s (sends %d to %d)", m.op, old.State, old.Sends, c.Sends)
 		}
 	}
+	if c.Round != old.Round || m.op == "resolve" {
+		delete(m.until, c.ID)
+	}
+	until := m.until[c.ID]
+	late := !until.IsZero() && !m.now.Before(until)
+	if c.Sends != old.Sends && late {
+		t.Fatalf("%s sent a call again by itself at %v, which may be sent so until %v", m.op, m.now, until)
+	}
+	if old.State != c.State {
+		m.checkDoubt(t, old, c, late)
+	}
 	if old.MarkedBefore && !c.MarkedBefore && c.Round == old.Round {
 		t.Fatalf("%s forgot that the round was sent before", m.op)
 	}
@@ -175,11 +193,38 @@ func (m *machine) checkCall(t *rapid.T, c *inbox.Call) (changes int64) {
 	return 1
 }
 
+// checkDoubt: what may have happened does not end by time, by dead claims or by a rule, but
+// is uncertain again; and nothing else is, before it was sent.
+func (m *machine) checkDoubt(t *rapid.T, old, c *inbox.Call, late bool) {
+	if old.MarkedBefore && (c.State == inbox.CallExpired || c.Reason == inbox.ReasonDeadClaims && c.State == inbox.Failed) {
+		t.Fatalf("%s ended a call that may have happened: %s (%s)", m.op, c.State, c.Reason)
+	}
+	if old.MarkedBefore && old.State == inbox.Claimed && c.State == inbox.Denied && c.Reason != inbox.ReasonDisabled {
+		t.Fatalf("%s ended a call that may have happened: %s (%s)", m.op, c.State, c.Reason)
+	}
+	if c.State != inbox.Uncertain || old.State == inbox.Sent {
+		return
+	}
+	why := map[inbox.CallState][]string{
+		inbox.Ready:     {inbox.ReasonDeadline},
+		inbox.Approving: {inbox.ReasonDeadline, inbox.ReasonNotDecided},
+		inbox.Claimed:   {inbox.ReasonDeadline, inbox.ReasonDeadClaims, inbox.ReasonTooLateToResend, inbox.ReasonDenied},
+		inbox.Blocked:   {inbox.ReasonDeadline, inbox.ReasonBlockedTooLong},
+	}
+	if !old.MarkedBefore || !slices.Contains(why[old.State], c.Reason) || c.Reason == inbox.ReasonTooLateToResend && !late {
+		t.Fatalf("%s made a call that was %s uncertain (%s), at %v; sent before: %t", m.op, old.State, c.Reason, m.now, old.MarkedBefore)
+	}
+}
+
 func (m *machine) checkQuestion(t *rapid.T, q *inbox.Question) (changes int64) {
 	old := m.questions[q.ID]
 	m.questions[q.ID] = q
 	c := m.calls[q.Call]
 	switch {
+	case q.State == inbox.Accepted && q.ClosedBy == inbox.ByServer: // nobody answered; the server says that it is done
+		if q.Answer != nil || q.Mode != inbox.URL || q.Held || q.Completed.IsZero() {
+			t.Fatalf("%s: completed: %+v", m.op, q)
+		}
 	case (q.Answer != nil) != (q.State == inbox.Accepted || q.State == inbox.Declined || q.State == inbox.Cancelled):
 		t.Fatalf("%s: %s with the answer %+v", m.op, q.State, q.Answer)
 	case q.Answer != nil && !q.Removed && (q.Answer.Content != nil) != (q.State == inbox.Accepted && q.Mode == inbox.Form):
@@ -218,6 +263,9 @@ func (m *machine) checkQuestion(t *rapid.T, q *inbox.Question) (changes int64) {
 	}
 	if q.Version != old.Version+1 {
 		t.Fatalf("%s went from version %d to %d:\n%s", m.op, old.Version, q.Version, cmp.Diff(old, q))
+	}
+	if !q.Completed.Equal(old.Completed) && (m.op != "complete" || !old.Completed.IsZero()) {
+		t.Fatalf("%s made a question completed at %v, before: %v", m.op, q.Completed, old.Completed)
 	}
 	if c.State == inbox.Claimed && !cmp.Equal(old.Answer, q.Answer) {
 		t.Fatalf("%s changed an answer of a claimed round", m.op)

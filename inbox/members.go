@@ -36,18 +36,6 @@ func (w *work) decode(object []byte, known any) (members, error) {
 	return strangers(object, known)
 }
 
-// unknown is what decode returns, for both parts of a row.
-func (w *work) unknown(detail, content []byte, knownDetail, knownContent any) (more, within members, err error) {
-	if !w.writes {
-		return nil, nil, nil
-	}
-	if more, err = strangers(detail, knownDetail); err != nil {
-		return nil, nil, err
-	}
-	within, err = strangers(content, knownContent)
-	return more, within, err
-}
-
 func strangers(object []byte, known any) (members, error) {
 	var all members
 	if err := json.Unmarshal(object, &all); err != nil {

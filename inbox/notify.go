@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -11,8 +12,9 @@ import (
 type Hint struct {
 	Principal string // key
 	Call      CallID
-	Question  QuestionID // empty: the call itself
+	Question  QuestionID // one that changed; empty: the call alone
 	Ready     bool       // a call became ready: machines may claim it
+	Removed   bool       // a call was blocked because its server was removed: a machine that has it unblocks it
 }
 
 // Notifier carries hints between the parts of a process or between machines.
@@ -84,4 +86,22 @@ func (l *Local) Subscribe(ctx context.Context, principal string) (<-chan Hint, e
 		close(ch)
 	})
 	return ch, nil
+}
+
+// together makes one hint of those about one call: whoever waits for it looks once.
+func together(hints []Hint) []Hint {
+	list := hints[:0]
+	for _, h := range hints {
+		i := slices.IndexFunc(list, func(have Hint) bool { return have.Principal == h.Principal && have.Call == h.Call })
+		if i < 0 {
+			list = append(list, h)
+			continue
+		}
+		have := &list[i]
+		have.Ready, have.Removed = have.Ready || h.Ready, have.Removed || h.Removed
+		if have.Question == "" {
+			have.Question = h.Question
+		}
+	}
+	return list
 }

@@ -5,13 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
+
+	"github.com/parley-mcp/parley/internal/elicitation"
 )
 
 // Asked is a result that asks instead of ending the call.
 type Asked struct {
-	RequestState string // at most 1 MiB; empty if the server gave none
+	RequestState string // at most 1 MiB
+	EmptyState   bool   // the server gave request state, and it is ""
 	ExpiresAt    time.Time
 	Questions    []NewQuestion // at least one; without questions it is [Inbox.Again]
 }
@@ -29,10 +33,15 @@ func (in *Inbox) Park(ctx context.Context, claim *Claim, asked Asked) (*Call, er
 // newQuestions is what is read when a server asks.
 var newQuestions = Ahead{Questions: true, Recent: rateTime}
 
+// asksOfPage is how often a server may ask for one page, in rounds of its call. A
+// server asks again while the person is not done there, so that these are more
+// patient than rounds with new questions; a person has agreed to each.
+const asksOfPage = 4
+
 // rateTime is the time that Options.QuestionsPerMinute is about.
 const rateTime = time.Minute
 
-func (w *work) park(c *callRecord, asked Asked, limits Limits) error {
+func (w *work) park(c *callRecord, asked Asked, limits Limits) error { //nolint:gocognit // one list of reasons to refuse, then one of changes
 	if len(asked.Questions) == 0 {
 		return fmt.Errorf("%w: nothing is asked", ErrInvalid)
 	}
@@ -74,6 +83,9 @@ func (w *work) park(c *callRecord, asked Asked, limits Limits) error {
 			return w.moveCall(c, Failed, ReasonKeepsAsking, "The server keeps asking what was declined before.")
 		}
 		if q.Mode == URL && q.Key != "" && earlier != nil && earlier.State == Accepted && again[earlier] == nil {
+			if earlier.Asked >= asksOfPage*lower(w.in.options.Rounds, limits.Rounds) {
+				return w.moveCall(c, Failed, ReasonTooManyRounds, fmt.Sprintf("The server asked %d times for one page and still asks %q.", earlier.Asked, clip(q.Message)))
+			}
 			again[earlier] = q
 			continue
 		}
@@ -91,7 +103,7 @@ func (w *work) park(c *callRecord, asked Asked, limits Limits) error {
 			return err
 		}
 		if over != nil {
-			if _, err := w.refused(c.Server, n); err != nil {
+			if err := w.refused(c.Server, n, over.kind); err != nil {
 				return err
 			}
 			return w.moveCall(c, Failed, ReasonTooManyQuestions, "The server asks too many questions at once.")
@@ -107,8 +119,9 @@ func (w *work) park(c *callRecord, asked Asked, limits Limits) error {
 		}
 	}
 	c.Round++
-	c.RequestState, c.Deadline = asked.RequestState, deadline
+	c.RequestState, c.EmptyState, c.Deadline = asked.RequestState, asked.EmptyState, deadline
 	c.RoundSends, c.MarkedBefore, c.Held = 0, false, false
+	c.resending, c.resendUntil = false, time.Time{}
 	c.Deaths, c.Resends, c.agains, c.asks = 0, 0, 0, len(asked.Questions)
 	for _, old := range before {
 		if q := again[old]; q != nil {
@@ -147,20 +160,20 @@ func (w *work) newQuestion(c *callRecord, n NewQuestion) (*questionRecord, error
 	if err != nil {
 		return nil, fmt.Errorf("%w: the params of a question are %w", ErrInvalid, err)
 	}
-	a, err := readAsking(n.Params)
+	p, err := elicitation.Read(n.Params)
 	if err != nil {
-		return nil, fmt.Errorf("%w: a question whose %w", ErrInvalid, err)
+		return nil, fmt.Errorf("%w: a question cannot be used: %w", ErrInvalid, err)
 	}
 	q := &questionRecord{Question: Question{
 		ID: QuestionID(randomID("q_")), Call: c.ID, Principal: w.principal,
 		Conversation: c.Conversation, Server: c.Server, Key: n.Key, Digest: sum,
-		Mode: Form, Message: a.message, Params: slices.Clone(n.Params), Asked: 1,
+		Mode: Form, Message: p.Message, Params: slices.Clone(n.Params), Asked: 1,
 		State: Open, Note: n.Note, Created: w.now,
 	}}
 	switch {
-	case a.mode == string(Form):
-	case a.mode == string(URL) && a.url != "":
-		q.Mode, q.URL = URL, a.url
+	case p.Mode == elicitation.Form:
+	case p.Mode == elicitation.URL && p.URL != "":
+		q.Mode, q.URL = URL, p.URL
 	default:
 		return nil, fmt.Errorf("%w: a question has an unknown mode, or mode url without a url", ErrInvalid)
 	}
@@ -168,7 +181,7 @@ func (w *work) newQuestion(c *callRecord, n NewQuestion) (*questionRecord, error
 }
 
 func (w *work) addQuestion(q *questionRecord) error {
-	w.questions[q.ID] = q
+	keep(&w.questions, q.ID, q)
 	w.touchQuestion(q)
 	return w.auditAsked(q)
 }
@@ -243,7 +256,7 @@ func (w *work) suggest(c *callRecord, q, earlier *questionRecord) error {
 	// A call that is run again and again still finds the last answers: a few
 	// steps back, each an indexed look-up.
 	for id, steps := c.Replaces, 0; id != "" && steps < 5; steps++ {
-		old, err := w.call(id)
+		old, err := w.anyCall(id)
 		if errors.Is(err, ErrNotFound) {
 			return nil // past its retention
 		}
@@ -278,45 +291,51 @@ func earlierAnswer(questions []*questionRecord, q *questionRecord) json.RawMessa
 	return nil
 }
 
+// overLimit is a limit that questions are over. The server is told of one reason for
+// both of which there are; kind is which it was.
+type overLimit struct {
+	LimitError
+	kind string
+}
+
 // overLimit says whether n more questions of the call's server are too many
 // for this person.
-func (w *work) overLimit(c *callRecord, n int, limits Limits) (*LimitError, error) {
+func (w *work) overLimit(c *callRecord, n int, limits Limits) (*overLimit, error) {
 	open, recent, err := w.tx.CountQuestions(c.Server, w.now.Add(-rateTime))
 	if err != nil {
 		return nil, err
 	}
 	if limit := lower(w.in.options.OpenQuestions, limits.OpenQuestions); open+n > limit {
-		return &LimitError{Reason: ReasonTooManyQuestions, Limit: limit}, nil
+		return &overLimit{LimitError{Reason: ReasonTooManyQuestions, Limit: limit}, ReasonTooManyQuestions}, nil
 	}
 	// MCP 2025-11-25 elicitation, "Security Considerations" C5: limit the rate.
 	if limit := lower(w.in.options.QuestionsPerMinute, limits.QuestionsPerMinute); recent+n > limit {
-		return &LimitError{Reason: ReasonTooManyQuestions, Limit: limit}, nil
+		return &overLimit{LimitError{Reason: ReasonTooManyQuestions, Limit: limit}, ReasonPerMinute}, nil
 	}
 	return nil, nil
 }
 
 // Answers returns what a resume sends: for each wire key of the round the raw
 // result of its question. An expired question is a cancel on the wire; url
-// answers and refusals have no content. It is empty if nothing was asked.
+// answers and refusals have no content. It is empty if nothing was asked. The
+// claim has brought them, and nobody takes one back after it: whether the claim
+// still holds is said by [Inbox.Mark]. The only error is that of ctx.
 func (in *Inbox) Answers(ctx context.Context, claim *Claim) (map[string]json.RawMessage, error) {
+	return maps.Clone(claim.answers), ctx.Err()
+}
+
+// answers are those of the call's present round.
+func (w *work) answers(c *callRecord) (map[string]json.RawMessage, error) {
 	answers := map[string]json.RawMessage{}
-	err := in.view(withAhead(ctx, Ahead{Of: claim.Call, Call: true, Questions: true}), claim.Principal.Key(), func(w *work) error {
-		clear(answers)
-		c, err := w.claimed(claim)
-		if err != nil {
-			return err
-		}
-		questions, err := w.round(c)
-		if err != nil {
-			return err
-		}
-		for _, q := range questions {
-			answers[q.Key] = q.wire()
-		}
-		return nil
-	})
+	questions, err := w.round(c)
 	if err != nil {
 		return nil, err
+	}
+	for _, q := range questions {
+		if q.fault != nil {
+			return nil, q.fault
+		}
+		answers[q.Key] = q.wire()
 	}
 	return answers, nil
 }
@@ -334,8 +353,11 @@ func (q *questionRecord) wire() json.RawMessage {
 
 // outcome is the answer as the server gets it.
 func (q *questionRecord) outcome() *Answer {
-	if q.Answer != nil {
+	switch {
+	case q.Answer != nil:
 		return q.Answer
+	case q.State == Accepted: // by the server's word, and for the host alone: see [Inbox.Complete]
+		return &Answer{Action: Accept, At: q.Closed, By: q.Principal, Via: "completion"}
 	}
 	return &Answer{Action: Cancel, At: q.Closed, By: q.Principal, Via: "expiry"}
 }

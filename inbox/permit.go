@@ -15,7 +15,7 @@ import (
 //     standing one, where the policy offers that scope;
 //   - approving: an approval is open, and the claim is over. Answers that were
 //     given stay; the approval names their questions;
-//   - denied, or uncertain: the call was held. There is no way to wait on an
+//   - denied, or uncertain after a delivery: the call was held. There is no way to wait on an
 //     open connection for a decision that may take a day, so a policy that asks
 //     anew there counts as one that denies, with the reason needs_approval.
 func (in *Inbox) Ask(ctx context.Context, claim *Claim, ask Ask) (*Call, error) {
@@ -40,7 +40,8 @@ func (in *Inbox) Ask(ctx context.Context, claim *Claim, ask Ask) (*Call, error) 
 // Deny is what a host does when its policy forbids what it is about to send:
 // a claimed call ends denied, and so does a held one of which no answer was
 // delivered; what was answered is not sent. After a delivery the call has run in
-// part: it becomes uncertain, and the answer stays where it is.
+// part: it becomes uncertain, and the answer stays where it is. So does a claimed call
+// of which an earlier send may have happened.
 func (in *Inbox) Deny(ctx context.Context, claim *Claim, d Denial) (*Call, error) {
 	if err := d.check(); err != nil {
 		return nil, err
@@ -65,6 +66,9 @@ func (w *work) deny(c *callRecord, reason, sentence string) error {
 	case c.State == Sent && c.Delivered > 0:
 		return w.moveCall(c, Uncertain, reason, sentence+" What was answered before may have taken effect.")
 	}
+	if c.State == Claimed {
+		return w.giveUp(c, Denied, reason, sentence)
+	}
 	return w.moveCall(c, Denied, reason, sentence+" "+c.unsent())
 }
 
@@ -81,6 +85,14 @@ func (w *work) ask(c *callRecord, ask *Ask) error {
 		Fingerprint: ask.Fingerprint, Rule: ask.Rule, Reason: ask.Reason, Assignee: ask.Assignee, NotAsker: ask.NotAsker,
 		Offer: ask.offers(c.Conversation), State: ApprovalOpen, Created: w.now,
 	}}
+	if ask.Tool != nil {
+		known, err := w.toolsSeen(c.Server)
+		if err != nil {
+			return err
+		}
+		now := seenNow(ask.Tool)
+		a.Changed, a.tool = known.change(ask.Tool), &now
+	}
 	if c.Round > 0 {
 		questions, err := w.round(c)
 		if err != nil {
@@ -95,7 +107,8 @@ func (w *work) ask(c *callRecord, ask *Ask) error {
 	wait := ask.Time
 	orTime(&wait, w.in.options.ApprovalTime)
 	a.ExpiresAt = sooner(w.now.Add(wait).UTC().Truncate(time.Microsecond), c.Deadline)
-	w.approvals[a.ID] = a
+	a.remind = w.remindAt(a.ExpiresAt)
+	keep(&w.approvals, a.ID, a)
 	w.touchApproval(a)
 	c.Approval = a.ID
 	if err := w.audit(w.auditApproval(AuditApprovalAsked, a)); err != nil {
@@ -108,11 +121,72 @@ func (w *work) ask(c *callRecord, ask *Ask) error {
 	return nil
 }
 
+// Allowed is by what a policy lets something of a call leave. The trail tells it.
+type Allowed struct {
+	Rule string // the name of the rule that allows it; of one that asks, see Ask
+
+	// Ask is what a rule that asks wants allowed, as [Inbox.Ask] was told just before.
+	// What allowed it is looked at again with the mark.
+	Ask *Ask
+}
+
+func (a *Allowed) check() error {
+	if a == nil {
+		return nil
+	}
+	if a.Ask != nil {
+		return a.Ask.check()
+	}
+	return checkText("the rule", a.Rule)
+}
+
+// authority is by what something of a call leaves: a rule of the policy and, if that
+// one asks, the approval that was given for it.
+type authority struct {
+	rule     string
+	approval ApprovalID
+}
+
+// allowed returns by what something of the call leaves now; fits says whether anything
+// does. Nil: no policy was asked.
+func (w *work) allowed(c *callRecord, a *Allowed) (by authority, fits bool, err error) {
+	switch {
+	case a == nil:
+		return authority{}, true, nil
+	case a.Ask == nil:
+		return authority{rule: a.Rule}, true, nil
+	}
+	fits, err = w.permitted(c, a.Ask)
+	return authority{a.Ask.Rule, c.Approval}, fits, err
+}
+
+// tellMark tells that a call was marked to leave, where there is something to tell: that
+// answers of a round go with it, or that something else allows it than before.
+func (w *work) tellMark(c *callRecord, a *Allowed, by authority) error {
+	kind := AuditDelivered
+	switch {
+	case c.asks > 0 && c.Era != Legacy: // the legacy era has no place for answers in a request
+	case a != nil && by != c.told:
+		kind = AuditAllowed
+	default:
+		return nil
+	}
+	e := w.auditCall(kind, c)
+	e.Round, e.Rule, e.Approval = c.Round, by.rule, by.approval
+	if kind == AuditDelivered {
+		e.Count = c.asks
+	}
+	if a != nil {
+		c.told = by
+	}
+	return w.audit(e)
+}
+
 // permitted reports whether somebody has allowed what the policy asks for.
 func (w *work) permitted(c *callRecord, ask *Ask) (bool, error) {
 	if c.Approval != "" {
 		a, err := w.approval(c.Approval)
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnreadable) { // neither allows anything
 			return false, err
 		}
 		if err == nil && a.Call == c.ID && a.State == ApprovalAllowed && a.Fingerprint == ask.Fingerprint &&
@@ -147,9 +221,15 @@ func (w *work) standing(server, tool, fingerprint, conversation string, scopes [
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	rows, err := w.tx.Approvals(ApprovalQuery{Standing: keys, Limit: 1})
-	if err != nil || len(rows) == 0 {
-		return nil, err
+	for query := (ApprovalQuery{Standing: keys, Limit: 1}); ; {
+		rows, err := w.tx.Approvals(query)
+		if err != nil || len(rows) == 0 {
+			return nil, err
+		}
+		a, err := w.adoptApproval(rows[0])
+		if err != nil || a.fault == nil {
+			return a, err
+		}
+		query.Before = a.Seq // what cannot be read allows nothing; an older one may
 	}
-	return w.adoptApproval(rows[0])
 }

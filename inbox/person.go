@@ -75,7 +75,7 @@ func (n *NewCall) check() error {
 	for _, field := range []struct{ name, value string }{
 		{"conversation", n.Conversation}, {"server", n.Server}, {"endpoint", n.Endpoint},
 		{"fingerprint", n.Fingerprint}, {"method", n.Method}, {"name", n.Name}, {"key", n.Key},
-		{"client", n.Origin.Client}, {"surface", n.Origin.Surface},
+		{"client", n.Origin.Client}, {"surface", n.Origin.Surface}, {"rule", n.Rule},
 	} {
 		if err := checkText(field.name, field.value); err != nil {
 			return err
@@ -96,8 +96,8 @@ func (n *NewCall) check() error {
 		return fmt.Errorf("%w: the arguments are not JSON", ErrInvalid)
 	}
 	switch {
-	case n.Ask != nil && n.Deny != nil:
-		return fmt.Errorf("%w: a call is asked about or denied", ErrInvalid)
+	case n.Ask != nil && n.Deny != nil, n.Rule != "" && (n.Ask != nil || n.Deny != nil):
+		return fmt.Errorf("%w: a call is allowed, asked about or denied", ErrInvalid)
 	case n.Ask != nil:
 		return n.Ask.check()
 	case n.Deny != nil:
@@ -111,8 +111,8 @@ func (n *NewCall) fields() []string {
 }
 
 func (w *work) compose(n NewCall, replaces CallID) (*callRecord, error) {
-	c, err := w.newCall(n, replaces)
-	if err != nil {
+	c := w.newCall(n, replaces)
+	if err := w.tellComposed(c); err != nil {
 		return nil, err
 	}
 	return c, w.moveCall(c, Ready, "", "")
@@ -120,25 +120,28 @@ func (w *work) compose(n NewCall, replaces CallID) (*callRecord, error) {
 
 // composeUnder composes as the policy said.
 func (w *work) composeUnder(n NewCall) (*callRecord, error) {
-	c, err := w.newCall(n, "")
+	c := w.newCall(n, "")
+	by, fits, err := w.allowed(c, &Allowed{Rule: n.Rule, Ask: n.Ask})
 	if err != nil {
+		return nil, err
+	}
+	if fits && n.Deny == nil {
+		c.told = by
+	}
+	if err := w.tellComposed(c); err != nil {
 		return nil, err
 	}
 	switch {
 	case n.Deny != nil:
 		c.Rule = n.Deny.Rule
-		return c, w.deny(c, ReasonDenied, n.Deny.sentence())
-	case n.Ask != nil:
-		if fits, err := w.permitted(c, n.Ask); err != nil {
-			return nil, err
-		} else if !fits {
-			return c, w.ask(c, n.Ask)
-		}
+		return c, w.byMachine(func() error { return w.deny(c, ReasonDenied, n.Deny.sentence()) })
+	case !fits:
+		return c, w.byMachine(func() error { return w.ask(c, n.Ask) })
 	}
 	return c, w.moveCall(c, Ready, "", "")
 }
 
-func (w *work) newCall(n NewCall, replaces CallID) (*callRecord, error) {
+func (w *work) newCall(n NewCall, replaces CallID) *callRecord {
 	c := &callRecord{Call: Call{
 		ID: CallID(randomID("c_")), Principal: w.principal, Conversation: n.Conversation,
 		Actor: n.Actor, Origin: n.Origin, Trace: n.Trace.tidy(), Server: n.Server, Endpoint: n.Endpoint,
@@ -146,11 +149,16 @@ func (w *work) newCall(n NewCall, replaces CallID) (*callRecord, error) {
 		Arguments: slices.Clone(n.Arguments), State: CallNew, Created: w.now,
 		Replaces: replaces, IdempotencyKey: randomID("i_"),
 	}}
-	w.calls[c.ID] = c
+	keep(&w.calls, c.ID, c)
+	return c
+}
+
+func (w *work) tellComposed(c *callRecord) error {
 	e := w.auditCall(AuditComposed, c)
-	e.Method, e.Actor, e.Replaces, e.Via = c.Method, c.Actor, replaces, c.Origin.Surface
+	e.Method, e.Actor, e.Replaces, e.Via = c.Method, c.Actor, c.Replaces, c.Origin.Surface
+	e.Rule, e.Approval = c.told.rule, c.told.approval
 	e.Digest = w.digest(string(c.ID), c.Arguments)
-	return c, w.audit(e)
+	return w.audit(e)
 }
 
 // remembered looks for an idempotency key. It returns the memory to store the
@@ -205,30 +213,31 @@ func (w *work) remember(m memory, result string) error {
 	return w.tx.Remember(m.key, value, w.now.Add(keyTime))
 }
 
-// Call returns one of the person's calls.
+// Call returns one of the person's calls. One that cannot be read comes with [ErrUnreadable].
 func (in *Inbox) Call(ctx context.Context, p Principal, id CallID) (*Call, error) {
 	var c *callRecord
 	err := in.view(withAhead(ctx, Ahead{Of: id, Call: true}), p.Key(), func(w *work) (err error) {
-		c, err = w.call(id)
+		c, err = w.anyCall(id)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return c.copy(), nil
+	return c.copy(), c.fault
 }
 
-// Question returns one of the person's questions.
+// Question returns one of the person's questions. One that cannot be read comes with
+// [ErrUnreadable].
 func (in *Inbox) Question(ctx context.Context, p Principal, id QuestionID) (*Question, error) {
 	var q *questionRecord
 	err := in.view(withAhead(ctx, Ahead{Question: id}), p.Key(), func(w *work) (err error) {
-		q, err = w.question(id)
+		q, err = w.anyQuestion(id)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return q.copy(), nil
+	return q.copy(), q.fault
 }
 
 // CallFilter selects calls; zero fields do not select.
@@ -240,7 +249,7 @@ type CallFilter struct {
 	Limit        int   // default 100, at most 500
 
 	// Brief lists without reading what was sealed: of a brief call Origin.Client,
-	// Endpoint, Fingerprint, Name, Arguments, Detail, RequestState, Result and
+	// Endpoint, Fingerprint, Name, Arguments, Detail, RequestState, EmptyState, Result and
 	// IdempotencyKey are empty. A result has up to 32 MiB, so a page of whole
 	// calls may fill the memory; [Inbox.Call] reads one.
 	Brief bool
@@ -251,8 +260,9 @@ type CallFilter struct {
 // move the pages.
 func (in *Inbox) Calls(ctx context.Context, p Principal, f CallFilter) ([]*Call, error) {
 	list := []*Call{}
+	var faults []string
 	err := in.view(ctx, p.Key(), func(w *work) error {
-		list = list[:0]
+		list, faults = list[:0], nil
 		rows, err := w.tx.Calls(CallQuery{
 			Conversation: f.Conversation, Server: f.Server, States: f.States,
 			Before: f.Before, Limit: pageSize(f.Limit), Brief: f.Brief,
@@ -270,9 +280,13 @@ func (in *Inbox) Calls(ctx context.Context, p Principal, f CallFilter) ([]*Call,
 				return err
 			}
 			list = append(list, c.copy())
+			if c.fault != nil {
+				faults = append(faults, string(c.ID))
+			}
 		}
 		return nil
 	})
+	in.report(faults)
 	return list, err
 }
 
@@ -292,8 +306,9 @@ func (in *Inbox) Questions(ctx context.Context, p Principal, f QuestionFilter) (
 	if f.Call != "" {
 		ctx = withAhead(ctx, Ahead{Of: f.Call, Questions: true})
 	}
+	var faults []string
 	err := in.view(ctx, p.Key(), func(w *work) error {
-		list = list[:0]
+		list, faults = list[:0], nil
 		rows, err := w.tx.Questions(QuestionQuery{
 			Call: f.Call, Conversation: f.Conversation, Server: f.Server, States: f.States,
 			Before: f.Before, Limit: pageSize(f.Limit),
@@ -307,9 +322,13 @@ func (in *Inbox) Questions(ctx context.Context, p Principal, f QuestionFilter) (
 				return err
 			}
 			list = append(list, q.copy())
+			if q.fault != nil {
+				faults = append(faults, string(q.ID))
+			}
 		}
 		return nil
 	})
+	in.report(faults)
 	return list, err
 }
 
@@ -327,8 +346,9 @@ func (in *Inbox) Conversation(ctx context.Context, p Principal, conversation str
 	if conversation == "" { // a filter that is empty would select everything
 		return nil, nil, 0, fmt.Errorf("%w: which conversation", ErrInvalid)
 	}
+	var faults []string
 	err = in.view(ctx, p.Key(), func(w *work) error {
-		calls, questions = nil, nil
+		calls, questions, faults = nil, nil, nil
 		callRows, err := w.tx.Calls(CallQuery{Conversation: conversation, Limit: maxPage, Brief: true})
 		if err != nil {
 			return err
@@ -339,6 +359,9 @@ func (in *Inbox) Conversation(ctx context.Context, p Principal, conversation str
 				return err
 			}
 			calls = append(calls, c.copy())
+			if c.fault != nil {
+				faults = append(faults, string(c.ID))
+			}
 		}
 		questionRows, err := w.tx.Questions(QuestionQuery{Conversation: conversation, Limit: maxPage})
 		if err != nil {
@@ -350,28 +373,38 @@ func (in *Inbox) Conversation(ctx context.Context, p Principal, conversation str
 				return err
 			}
 			questions = append(questions, q.copy())
+			if q.fault != nil {
+				faults = append(faults, string(q.ID))
+			}
 		}
 		_, event, err = w.tx.EventBounds()
 		return err
 	})
+	in.report(faults)
 	return calls, questions, event, err
 }
 
 // Wait returns the call as soon as its version is higher than since, or at
-// once if it has ended: an ended call does not change any more.
+// once if it has ended: an ended call does not change any more. One that cannot be
+// read comes with [ErrUnreadable], and as late.
 func (in *Inbox) Wait(ctx context.Context, p Principal, id CallID, since int64) (*Call, error) {
 	var c *Call
+	var fault error
 	err := in.await(ctx, p.Key(), id, func() (bool, error) {
-		var err error
-		if c, err = in.Call(ctx, p, id); err != nil {
-			return false, err
+		var now *Call // kept by nobody who waits: many may, and a call is large
+		if now, fault = in.Call(ctx, p, id); now == nil {
+			return false, fault
 		}
-		return c.Version > since || c.State.Ended(), nil
+		if now.Version <= since && !now.State.Ended() {
+			return false, nil
+		}
+		c = now
+		return true, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return c, nil
+	return c, fault
 }
 
 // Events lists the person's events after the given number, in order, at most

@@ -47,7 +47,7 @@ type Closer string
 const (
 	ByPerson      Closer = "person"       // an answer
 	ByExpiry      Closer = "expiry"       // its time passed
-	ByServer      Closer = "server"       // the server withdrew it
+	ByServer      Closer = "server"       // the server withdrew it, or says that the person is done there
 	ByStop        Closer = "stop"         // the person stopped the call
 	ByCallEnd     Closer = "call_ended"   // the call ended in another way
 	ByPolicy      Closer = "policy"       // the policy ended the call, or its person was disabled
@@ -89,9 +89,12 @@ type Question struct {
 	Answer    *Answer
 	ClosedBy  Closer
 	Delivery  Delivery        // of a held question
+	Completed time.Time       // url: when the server first said that the person is done there; zero: it did not
 	Suggested json.RawMessage // content of an earlier answer, filled in and marked as such; never sent by itself
 	Note      string          // what the host says of it, and why it is here again, in plain sentences
 	Removed   bool            // the retention of its call has passed: what was asked and answered is gone
+
+	Unreadable bool // what was sealed does not open, or the row is damaged: see [ErrUnreadable]
 
 	Version   int64
 	Created   time.Time

@@ -12,7 +12,7 @@ import (
 )
 
 // Refusal says how many questions of a server a person was not shown, because
-// they were over a limit.
+// they were over a limit, or the policy did not let them through.
 type Refusal struct {
 	Server string
 	Count  int
@@ -27,12 +27,14 @@ type refusal struct {
 	Count int    `json:"count"`
 	Since micros `json:"since"`
 	Last  micros `json:"last"`
+	Told  micros `json:"told,omitempty"` // the last event
 }
 
 const (
 	refusalsKey  = "refused questions"
 	refusalsTime = 30 * 24 * time.Hour // after the last one
 	maxRefusals  = 100                 // servers
+	refusalsPace = 2 * time.Second     // between two events of one server: it could push all others out
 )
 
 // Refused records that the host refused n questions of the server by a limit of
@@ -48,16 +50,74 @@ func (in *Inbox) Refused(ctx context.Context, p Principal, server string, n int)
 		return fmt.Errorf("%w: which server, and how many", ErrInvalid)
 	}
 	return in.update(ctx, p.Key(), func(w *work) error {
-		_, err := w.refused(server, n)
-		return err
+		return w.refused(server, n, ReasonTooManyQuestions)
 	})
 }
 
-// refused counts and reports whether it is the first of the server.
-func (w *work) refused(server string, n int) (first bool, err error) {
+func refusedEntry(server, limit string, n int) AuditEntry {
+	return AuditEntry{Kind: AuditRefused, Server: server, Reason: limit, Count: n}
+}
+
+// RefusedQuestion is a question that the policy does not let the person see.
+type RefusedQuestion struct {
+	Mode  Mode
+	Rule  string // the name of the rule
+	Count int    // of the questions that are not shown because of it: those of its round; default 1
+}
+
+func (r *RefusedQuestion) check() error {
+	if r == nil {
+		return nil
+	}
+	if r.Mode != Form && r.Mode != URL && r.Mode != "" || r.Count < 0 {
+		return fmt.Errorf("%w: what question was refused", ErrInvalid)
+	}
+	return checkText("the rule", r.Rule)
+}
+
+// maxNotShown is how many refused entries one call has in the audit log.
+const maxNotShown = 20
+
+// RefuseQuestion records that a question, which a legacy server asked on the open
+// connection of a sent call, was refused because of the policy. The call goes on.
+func (in *Inbox) RefuseQuestion(ctx context.Context, claim *Claim, r RefusedQuestion) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	_, err := in.with(ctx, claim, "refuse a question", onlySent, func(w *work, c *callRecord) error {
+		return w.notShown(c, &r)
+	})
+	return err
+}
+
+// notShown records what the policy does not let the person see. A server could fill the
+// log with it.
+func (w *work) notShown(c *callRecord, r *RefusedQuestion) error {
+	n := max(1, r.Count)
+	e := w.auditCall(AuditRefused, c)
+	e.Mode, e.Rule, e.Reason, e.Count = r.Mode, r.Rule, ReasonRefused, n
+	if c.notShown >= maxNotShown {
+		w.observe(e)
+	} else {
+		c.notShown++
+		w.touchQuietly(c)
+		if err := w.audit(e); err != nil {
+			return err
+		}
+	}
+	return w.countRefused(c.Server, n)
+}
+
+// refused counts n questions of the server over the limit.
+func (w *work) refused(server string, n int, limit string) error {
+	w.observe(refusedEntry(server, limit, n))
+	return w.countRefused(server, n)
+}
+
+func (w *work) countRefused(server string, n int) error {
 	all, err := w.refusals()
 	if err != nil {
-		return false, err
+		return err
 	}
 	r, known := all[server]
 	if !known {
@@ -67,8 +127,21 @@ func (w *work) refused(server string, n int) (first bool, err error) {
 		}
 	}
 	r.Count, r.Last = r.Count+n, toMicros(w.now)
+	if w.now.Sub(r.Told.time()) >= refusalsPace {
+		r.Told = r.Last
+		if err := w.tellRefusal(server); err != nil {
+			return err
+		}
+	}
 	all[server] = r
-	return !known, w.rememberRefusals(all)
+	return w.rememberRefusals(all)
+}
+
+// tellRefusal lets pages know that what [Inbox.Refusals] says of the server has changed.
+func (w *work) tellRefusal(server string) error {
+	w.hints = append(w.hints, Hint{Principal: w.key})
+	_, err := w.event(RefusalEvent, server)
+	return err
 }
 
 func (w *work) refusals() (refusals, error) {
@@ -81,7 +154,7 @@ func (w *work) refusals() (refusals, error) {
 	}
 	var all refusals
 	if err := json.Unmarshal(value, &all); err != nil || all == nil {
-		return nil, errors.New("inbox: what is remembered of refused questions is damaged")
+		return refusals{}, nil //nolint:nilerr // damaged: counting begins anew, and nobody's questions wait for it
 	}
 	return all, nil
 }
@@ -117,9 +190,14 @@ func (in *Inbox) ClearRefusals(ctx context.Context, p Principal, server string) 
 		if err != nil || len(all) == 0 {
 			return err
 		}
-		delete(all, server)
-		if server == "" {
-			clear(all)
+		for _, known := range slices.Sorted(maps.Keys(all)) {
+			if server != "" && server != known {
+				continue
+			}
+			delete(all, known)
+			if err := w.tellRefusal(known); err != nil {
+				return err
+			}
 		}
 		return w.rememberRefusals(all)
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -24,6 +23,7 @@ func (w *work) remove(c *callRecord) error {
 		if q.Answer != nil {
 			q.Answer.Content = nil
 		}
+		q.fault, q.Unreadable, q.plain = nil, q.lost, nil // a seal that does not open goes with the rest
 		if q.dirty == clean {
 			w.touched = append(w.touched, q)
 			q.dirty = quiet
@@ -41,7 +41,9 @@ func (w *work) remove(c *callRecord) error {
 		w.removeApproval(a)
 	}
 	c.Removed, c.within = true, nil
+	c.fault, c.Unreadable, c.plain = nil, c.lost, nil
 	c.Endpoint, c.Fingerprint, c.Arguments, c.RequestState, c.Result, c.IdempotencyKey = "", "", nil, "", nil, ""
+	c.EmptyState = false
 	c.Detail = "What it contained is no longer kept."
 	w.touchQuietly(c)
 	return nil
@@ -51,7 +53,11 @@ func (w *work) remove(c *callRecord) error {
 // about stays, until it is revoked.
 func (w *work) removeApproval(a *approvalRecord) {
 	a.Removed = true
-	a.Arguments, a.Answered = nil, nil
+	a.Arguments, a.Answered, a.Changed, a.tool = nil, nil, nil, nil
+	if a.fault != nil {
+		a.fault, a.Unreadable, a.plain = nil, a.lost, nil
+		a.standing, a.Standing = "", false // it allows nothing any more
+	}
 	if !a.Standing {
 		a.within = nil
 		a.Description, a.Fingerprint, a.Reason = "", "", "What was to be sent is no longer kept."
@@ -65,7 +71,7 @@ func (in *Inbox) removeOld(ctx context.Context) error {
 		return in.store.Ended(ctx, in.options.Retention, after, limit)
 	}, func(ref Ref) error {
 		return in.update(ctx, ref.Principal, func(w *work) error {
-			c, err := w.call(ref.Call)
+			c, err := w.anyCall(ref.Call)
 			if err != nil || c.Removed || !c.State.Ended() {
 				return err
 			}
@@ -106,13 +112,20 @@ func batches(ctx context.Context, list func(after Ref, limit int) ([]Ref, error)
 // late reply is dropped; what a server has received it has received. Rows that
 // cannot be read are removed as well. One audit entry takes the place of all: that
 // somebody was erased, when and by whom, with a digest of their key. A person who
-// comes back begins anew.
+// comes back begins anew: tokens and sign-ins of before have ended ([Inbox.TokenEnded]),
+// for which a digest and the time are kept for [ErasedTime]. One who is disabled
+// stays so, and for that alone their key stays too, until [Inbox.Enable] and another Erase.
 //
 // Approvals of other people's calls that they had to decide name nobody any
 // more, and expire in their time. If Erase fails, do it again. It needs no keys but
-// for that digest.
+// for those digests: with other keys than the store's, tokens are not ended.
 func (in *Inbox) Erase(ctx context.Context, p Principal) error {
 	if err := p.check(); err != nil {
+		return err
+	}
+	// Before, so that no crash leaves a token of somebody who was erased; and after,
+	// for those that were issued meanwhile.
+	if err := in.endTokens(ctx, p); err != nil {
 		return err
 	}
 	err := in.update(ctx, p.Key(), func(w *work) error {
@@ -125,6 +138,9 @@ func (in *Inbox) Erase(ctx context.Context, p Principal) error {
 		return w.tx.Erase(last)
 	})
 	if err != nil {
+		return err
+	}
+	if err := in.endTokens(ctx, p); err != nil {
 		return err
 	}
 	return batches(ctx, func(after Ref, limit int) ([]Ref, error) {
@@ -146,11 +162,11 @@ func (w *work) forgetApprover(id ApprovalID, key string) error {
 	}
 	var detail approvalDetail
 	if err := json.Unmarshal(row.Detail, &detail); err != nil {
-		return fmt.Errorf("inbox: approval %s: its row is damaged", id)
+		detail = approvalDetail{Actor: Model, Lost: true} // they may be named in it
 	}
 	more, err := strangers(row.Detail, detail)
 	if err != nil {
-		return fmt.Errorf("inbox: approval %s: %w", id, err)
+		more = nil
 	}
 	if detail.DecidedBy == key {
 		detail.DecidedBy = erased.Key()

@@ -3,7 +3,6 @@ package inbox
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -49,11 +48,14 @@ type callDetail struct {
 	Asks         int        `json:"asks,omitempty"`
 	Blocks       int        `json:"blocks,omitempty"`
 	BlockedAt    micros     `json:"blocked_at,omitempty"`
+	SignIn       bool       `json:"sign_in,omitempty"`
 	LeaseUntil   micros     `json:"lease_until,omitempty"`
 	Fence        int64      `json:"fence,omitempty"`
 	Deaths       int        `json:"deaths,omitempty"`
 	Sends        int        `json:"sends,omitempty"`
 	Resends      int        `json:"resends,omitempty"`
+	Resending    bool       `json:"resending,omitempty"`
+	ResendUntil  micros     `json:"resend_until,omitempty"`
 	Delivered    int        `json:"delivered,omitempty"`
 	RoundSends   int        `json:"round_sends,omitempty"`
 	MarkedBefore bool       `json:"marked_before,omitempty"`
@@ -63,10 +65,14 @@ type callDetail struct {
 	IsError      bool       `json:"is_error,omitempty"`
 	Approval     ApprovalID `json:"approval,omitempty"`
 	Rule         string     `json:"rule,omitempty"`
+	AllowedBy    string     `json:"allowed_by,omitempty"`
+	AllowedUnder ApprovalID `json:"allowed_under,omitempty"`
+	NotShown     int        `json:"not_shown,omitempty"`
 	Removed      bool       `json:"removed,omitempty"`
 	Ended        micros     `json:"ended,omitempty"` // of a call whose content was removed; before that it is in the row
 	Replaces     CallID     `json:"replaces,omitempty"`
 	ReplacedBy   CallID     `json:"replaced_by,omitempty"`
+	Lost         bool       `json:"lost,omitempty"` // this part was damaged: what is here is of later
 }
 
 // callContent is the sealed part. Raw JSON is []byte: encoding/json would
@@ -79,6 +85,7 @@ type callContent struct {
 	Arguments      []byte `json:"arguments,omitempty"`
 	Detail         string `json:"detail,omitempty"`
 	RequestState   string `json:"request_state,omitempty"`
+	EmptyState     bool   `json:"empty_state,omitempty"`
 	Result         []byte `json:"result,omitempty"`
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 }
@@ -91,6 +98,7 @@ type questionDetail struct {
 	Held      bool     `json:"held,omitempty"`
 	ClosedBy  Closer   `json:"closed_by,omitempty"`
 	Delivery  Delivery `json:"delivery,omitempty"`
+	Completed micros   `json:"completed,omitempty"`
 	ExpiresAt micros   `json:"expires_at"`
 	Action    Action   `json:"action,omitempty"`
 	At        micros   `json:"at,omitempty"`
@@ -100,6 +108,7 @@ type questionDetail struct {
 	Checks    int      `json:"checks,omitempty"`
 	Removed   bool     `json:"removed,omitempty"`
 	Remind    micros   `json:"remind,omitempty"`
+	Lost      bool     `json:"lost,omitempty"`
 }
 
 type questionContent struct {
@@ -120,7 +129,22 @@ type callRecord struct {
 	agains    int       // sends in a row that brought neither an end nor a question
 	blocks    int       // in a row, since its server could not be reached
 	blockedAt time.Time // when it was blocked first since it was sent
+	signIn    bool      // a sign-in was wanted since then
 	asks      int       // questions of the present round whose answers the next send carries
+	told      authority // by what it leaves, as the trail told it last
+	notShown  int       // questions that the policy refused, as far as the trail tells
+
+	// resending: it is to be sent again without a person's decision, or was so sent. Like
+	// resendUntil it outlives a mark.
+	resending bool
+
+	// resendUntil is when a call that is to be sent again without a person's decision may
+	// be marked no more. It outlives a mark: on proof that nothing of that send ran, the
+	// one before is as uncertain as it was.
+	resendUntil time.Time
+
+	fault error // why it cannot be read; its seal is kept
+	lost  bool  // the readable part was damaged
 
 	sealed, plain []byte // the content as it was read, so that it is sealed anew only if it changed
 	more, within  members
@@ -132,6 +156,9 @@ type questionRecord struct {
 	shown  []string  // by these surfaces
 	checks int       // answers that did not fit
 	remind time.Time // when an entry of the audit log tells that it will expire; zero: it did, or never
+
+	fault error // as a call's
+	lost  bool
 
 	sealed, plain []byte
 	more, within  members
@@ -163,29 +190,45 @@ const (
 func (w *work) openBrief(row *CallRow) (*callRecord, error) {
 	var detail callDetail
 	if err := json.Unmarshal(row.Detail, &detail); err != nil {
-		return nil, fmt.Errorf("inbox: call %s: its row is damaged", row.ID)
+		detail = callDetail{Actor: Model, Lost: true}
 	}
-	return w.record(row, detail, callContent{}), nil
+	c := w.record(row, detail, callContent{})
+	c.spoil(row, nil)
+	return c, nil
 }
 
+// openCall reads a row, and what can be read of one that cannot: see fault.
 func (w *work) openCall(row *CallRow) (*callRecord, error) {
 	var detail callDetail
 	more, err := w.decode(row.Detail, &detail)
 	if err != nil {
-		return nil, fmt.Errorf("inbox: call %s: its row is %w", row.ID, err)
-	}
-	plain, err := w.in.keys.Open(callPurpose, []string{w.key, string(row.ID)}, row.Content)
-	if err != nil {
-		return nil, fmt.Errorf("inbox: call %s: %w", row.ID, err)
+		detail, more = callDetail{Actor: Model, Lost: true}, nil
 	}
 	var content callContent
-	within, err := w.decode(plain, &content)
+	plain, within, fault, err := w.open(callPurpose, "call", string(row.ID), row.Content, &content)
 	if err != nil {
-		return nil, fmt.Errorf("inbox: call %s: its content is %w", row.ID, err)
+		return nil, err
+	}
+	if detail.Lost { // it would not say what it is part of
+		content = callContent{}
 	}
 	c := w.record(row, detail, content)
 	c.sealed, c.plain, c.more, c.within = row.Content, plain, more, within
+	c.spoil(row, fault)
 	return c, nil
+}
+
+// spoil marks what cannot be read.
+func (c *callRecord) spoil(row *CallRow, fault error) {
+	if c.lost {
+		c.dueOf(row.Due)
+		if fault == nil {
+			fault = &unreadableError{"call " + string(row.ID), errDamaged}
+		}
+	}
+	if fault != nil {
+		c.fault, c.Unreadable, c.Detail = fault, true, contentGone
+	}
 }
 
 func (w *work) record(row *CallRow, detail callDetail, content callContent) *callRecord {
@@ -201,7 +244,7 @@ func (w *work) record(row *CallRow, detail callDetail, content callContent) *cal
 			Server: row.Server, Endpoint: content.Endpoint, Fingerprint: content.Fingerprint,
 			Era: detail.Era, Method: detail.Method, Name: content.Name, Arguments: content.Arguments,
 			State: row.State, Reason: detail.Reason, Detail: content.Detail, Held: detail.Held,
-			Version: row.Version, Round: detail.Round, RequestState: content.RequestState,
+			Version: row.Version, Round: detail.Round, RequestState: content.RequestState, EmptyState: content.EmptyState,
 			Owner: row.Owner, LeaseUntil: detail.LeaseUntil.time(), Fence: detail.Fence, Deaths: detail.Deaths,
 			Sends: detail.Sends, Resends: detail.Resends, Delivered: detail.Delivered,
 			RoundSends: detail.RoundSends, MarkedBefore: detail.MarkedBefore, StopWanted: detail.StopWanted,
@@ -210,7 +253,10 @@ func (w *work) record(row *CallRow, detail callDetail, content callContent) *cal
 			Result: content.Result, IsError: detail.IsError, Removed: detail.Removed,
 			Approval: detail.Approval, Rule: detail.Rule, Replaces: detail.Replaces, ReplacedBy: detail.ReplacedBy, IdempotencyKey: content.IdempotencyKey,
 		},
-		rounds: detail.Rounds, agains: detail.Agains, asks: detail.Asks, blocks: detail.Blocks, blockedAt: detail.BlockedAt.time(),
+		rounds: detail.Rounds, agains: detail.Agains, asks: detail.Asks, blocks: detail.Blocks, blockedAt: detail.BlockedAt.time(), signIn: detail.SignIn,
+		resending: detail.Resending || detail.ResendUntil != 0, resendUntil: detail.ResendUntil.time(),
+		told: authority{detail.AllowedBy, detail.AllowedUnder}, notShown: detail.NotShown,
+		lost: detail.Lost,
 	}
 }
 
@@ -221,26 +267,27 @@ func (w *work) callRow(c *callRecord) (*CallRow, error) {
 	}
 	detail, err := c.more.with(callDetail{
 		Actor: c.Actor, Surface: c.Origin.Surface, TraceParent: c.Trace.Parent, TraceState: c.Trace.State, Era: c.Era, Method: c.Method, Reason: c.Reason,
-		Held: c.Held, Round: c.Round, Rounds: c.rounds, Agains: c.agains, Asks: c.asks, Blocks: c.blocks, BlockedAt: toMicros(c.blockedAt),
+		Held: c.Held, Round: c.Round, Rounds: c.rounds, Agains: c.agains, Asks: c.asks, Blocks: c.blocks, BlockedAt: toMicros(c.blockedAt), SignIn: c.signIn,
 		LeaseUntil: toMicros(c.LeaseUntil), Fence: c.Fence, Deaths: c.Deaths,
-		Sends: c.Sends, Resends: c.Resends, Delivered: c.Delivered, RoundSends: c.RoundSends,
+		Sends: c.Sends, Resends: c.Resends, Resending: c.resending, ResendUntil: toMicros(c.resendUntil), Delivered: c.Delivered, RoundSends: c.RoundSends,
 		MarkedBefore: c.MarkedBefore, StopWanted: c.StopWanted,
 		Deadline: toMicros(c.Deadline), ExpiresAt: toMicros(c.ExpiresAt),
 		IsError: c.IsError, Removed: c.Removed, Ended: removed,
-		Approval: c.Approval, Rule: c.Rule, Replaces: c.Replaces, ReplacedBy: c.ReplacedBy,
+		Approval: c.Approval, Rule: c.Rule, AllowedBy: c.told.rule, AllowedUnder: c.told.approval, NotShown: c.notShown,
+		Replaces: c.Replaces, ReplacedBy: c.ReplacedBy, Lost: c.lost,
 	})
 	if err != nil {
 		return nil, err
 	}
 	plain, err := c.within.with(callContent{
 		Client: c.Origin.Client, Endpoint: c.Endpoint, Fingerprint: c.Fingerprint, Name: c.Name,
-		Arguments: c.Arguments, Detail: c.Detail, RequestState: c.RequestState, Result: c.Result,
+		Arguments: c.Arguments, Detail: c.Detail, RequestState: c.RequestState, EmptyState: c.EmptyState, Result: c.Result,
 		IdempotencyKey: c.IdempotencyKey,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if c.sealed == nil || !bytes.Equal(plain, c.plain) {
+	if c.fault == nil && (c.sealed == nil || !bytes.Equal(plain, c.plain)) {
 		c.sealed, c.plain = w.in.keys.Seal(callPurpose, []string{w.key, string(c.ID)}, plain), plain
 	}
 	return &CallRow{
@@ -266,20 +313,20 @@ func (c *callRecord) due() time.Time {
 	return time.Time{}
 }
 
+// openQuestion is openCall for a question.
 func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
 	var detail questionDetail
 	more, err := w.decode(row.Detail, &detail)
 	if err != nil {
-		return nil, fmt.Errorf("inbox: question %s: its row is %w", row.ID, err)
-	}
-	plain, err := w.in.keys.Open(questionPurpose, []string{w.key, string(row.ID)}, row.Content)
-	if err != nil {
-		return nil, fmt.Errorf("inbox: question %s: %w", row.ID, err)
+		detail, more = questionDetail{Mode: Form, Lost: true}, nil
 	}
 	var content questionContent
-	within, err := w.decode(plain, &content)
+	plain, within, fault, err := w.open(questionPurpose, "question", string(row.ID), row.Content, &content)
 	if err != nil {
-		return nil, fmt.Errorf("inbox: question %s: its content is %w", row.ID, err)
+		return nil, err
+	}
+	if detail.Lost {
+		content = questionContent{}
 	}
 	q := &questionRecord{
 		Question: Question{
@@ -288,10 +335,11 @@ func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
 			Key: content.Key, Digest: content.Digest, Mode: detail.Mode, Message: content.Message,
 			Params: content.Params, URL: content.URL, Round: detail.Round, Position: detail.Position,
 			Asked: detail.Asked, Held: detail.Held, State: row.State, ClosedBy: detail.ClosedBy, Delivery: detail.Delivery,
+			Completed: detail.Completed.time(),
 			Suggested: content.Suggested, Note: content.Note, Removed: detail.Removed, Version: row.Version,
 			Created: row.Created, ExpiresAt: detail.ExpiresAt.time(), Closed: row.Closed,
 		},
-		shown: detail.Shown, checks: detail.Checks, remind: detail.Remind.time(),
+		shown: detail.Shown, checks: detail.Checks, remind: detail.Remind.time(), lost: detail.Lost,
 		sealed: row.Content, plain: plain, more: more, within: within,
 	}
 	if detail.Action != "" {
@@ -300,14 +348,23 @@ func (w *work) openQuestion(row *QuestionRow) (*questionRecord, error) {
 			By: w.principal, Via: detail.Via, Assurance: detail.Assurance,
 		}
 	}
+	if q.lost {
+		q.ExpiresAt = row.Due
+		if fault == nil {
+			fault = &unreadableError{"question " + string(row.ID), errDamaged}
+		}
+	}
+	if fault != nil {
+		q.fault, q.Unreadable, q.Note = fault, true, contentGone
+	}
 	return q, nil
 }
 
 func (w *work) questionRow(q *questionRecord) (*QuestionRow, error) {
 	d := questionDetail{
 		Mode: q.Mode, Round: q.Round, Position: q.Position, Asked: q.Asked,
-		Held: q.Held, ClosedBy: q.ClosedBy, Delivery: q.Delivery, ExpiresAt: toMicros(q.ExpiresAt),
-		Shown: q.shown, Checks: q.checks, Removed: q.Removed, Remind: toMicros(q.remind),
+		Held: q.Held, ClosedBy: q.ClosedBy, Delivery: q.Delivery, Completed: toMicros(q.Completed), ExpiresAt: toMicros(q.ExpiresAt),
+		Shown: q.shown, Checks: q.checks, Removed: q.Removed, Remind: toMicros(q.remind), Lost: q.lost,
 	}
 	s := questionContent{
 		Key: q.Key, Digest: q.Digest, Message: q.Message, Params: q.Params, URL: q.URL,
@@ -325,7 +382,7 @@ func (w *work) questionRow(q *questionRecord) (*QuestionRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q.sealed == nil || !bytes.Equal(plain, q.plain) {
+	if q.fault == nil && (q.sealed == nil || !bytes.Equal(plain, q.plain)) {
 		q.sealed, q.plain = w.in.keys.Seal(questionPurpose, []string{w.key, string(q.ID)}, plain), plain
 	}
 	row := &QuestionRow{

@@ -14,8 +14,8 @@ func (in *Inbox) Shown(ctx context.Context, p Principal, id QuestionID, evidence
 		return err
 	}
 	return in.update(withAhead(ctx, Ahead{Question: id}), p.Key(), func(w *work) error {
-		q, err := w.question(id)
-		if err != nil || q.State.Closed() {
+		q, err := w.anyQuestion(id)
+		if err != nil || q.fault != nil || q.State.Closed() { // what cannot be read was not shown
 			return err
 		}
 		if fresh := seenBy(&q.shown, clip(w.source.Via)); !fresh {
@@ -38,14 +38,14 @@ func (in *Inbox) ShownApproval(ctx context.Context, who Approver, id ApprovalID,
 		return err
 	}
 	return in.update(ctx, owner, func(w *work) error {
-		a, err := w.approval(id)
+		a, err := w.anyApproval(id)
 		switch {
 		case err != nil:
 			return err
 		case a.Principal != who.Principal && !a.MayDecide(who):
 			return ErrNotFound
-		case a.State.Closed():
-			return nil
+		case a.fault != nil, a.State.Closed():
+			return nil //nolint:nilerr // nobody saw what cannot be read
 		}
 		surface := clip(w.source.Via)
 		if a.Principal != who.Principal {

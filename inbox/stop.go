@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Stop stops a call. Until the mark it wins at once, also on a held call of
@@ -14,7 +15,7 @@ import (
 func (in *Inbox) Stop(ctx context.Context, p Principal, id CallID) (*Call, error) {
 	var c *callRecord
 	err := in.update(ctx, p.Key(), func(w *work) (err error) {
-		if c, err = w.call(id); err != nil {
+		if c, err = w.anyCall(id); err != nil { // whatever it contains
 			return err
 		}
 		switch {
@@ -66,17 +67,41 @@ func (in *Inbox) StopServer(ctx context.Context, p Principal, server string) (in
 	return len(stopped), err
 }
 
-// unsent says what certainly did not leave the machine.
+// unsent says of a call that ends what certainly did not leave the machine, or did nothing.
+// One that is sent is held with no answer delivered, or there is proof that nothing ran.
 func (c *callRecord) unsent() string {
 	switch {
+	case c.Held:
+		return c.undelivered() + "." + c.doubt()
 	case c.MarkedBefore:
-		return "It was not sent again; the earlier send may have happened."
-	case c.State == Sent:
-		return "No answer was delivered."
-	case c.Round > 0:
+		return "Nothing more ran; the earlier send may have happened."
+	case c.RoundSends > 0 && c.Sends > c.RoundSends:
+		return "Nothing more ran."
+	case c.RoundSends > 0: // on proof, such as 401: the request did leave
+		return "Nothing ran."
+	case c.Sends == 0:
+		return "Nothing was sent."
+	case c.Round == 1 && c.asks > 0: // the first questions of the call
 		return "No answer was sent."
 	}
-	return "Nothing was sent."
+	return "Nothing more was sent."
+}
+
+// undelivered is what certainly did not reach a server that holds the call. Before it named
+// a page to visit it may have had answers.
+func (c *callRecord) undelivered() string {
+	if c.Sends > c.RoundSends {
+		return "Nothing more was delivered"
+	}
+	return "No answer was delivered"
+}
+
+// doubt is what is said beside it where an earlier send brought no reply.
+func (c *callRecord) doubt() string {
+	if c.MarkedBefore {
+		return " An earlier send may have happened."
+	}
+	return ""
 }
 
 // withdrawOpen closes the open questions of a call that goes on.
@@ -109,39 +134,30 @@ const (
 // answers were delivered means running it again from the top, since its open
 // connection is gone: the call then ends failed with the reason run_again and
 // the new call is returned.
-func (in *Inbox) Resolve(ctx context.Context, p Principal, id CallID, how Resolution) (*Call, error) {
+//
+// The same key with the same decision decides once: a request that comes late does not
+// decide what became of the send that the first one asked for. An empty key is none.
+func (in *Inbox) Resolve(ctx context.Context, p Principal, id CallID, how Resolution, key string) (*Call, error) {
 	var c *callRecord
-	err := in.update(ctx, p.Key(), func(w *work) (err error) {
-		if c, err = w.call(id); err != nil {
+	err := in.update(ctx, p.Key(), func(w *work) error {
+		m, before, err := w.remembered("resolve", key, string(id), string(how))
+		if err != nil {
 			return err
 		}
-		if c.State != Uncertain {
-			return &StateError{Call: id, State: c.State, Op: "resolve"}
-		}
-		e := w.auditCall(AuditResolved, c)
-		e.Reason = string(how)
-		if err := w.audit(e); err != nil {
+		if before != "" {
+			c, err = w.anyCall(CallID(before))
 			return err
 		}
-		switch how {
-		case SendAgain:
-			if err := w.enabled(); err != nil {
-				return err
-			}
-			if c.Delivered > 0 {
-				old := c
-				if c, err = w.runAgain(old); err != nil {
-					return err
-				}
-				return w.moveCall(old, Failed, ReasonRunAgain, "Its connection was lost, so it was started again from the top. It may have happened before.")
-			}
-			return w.sendAgain(c)
-		case ItHappened:
-			return w.moveCall(c, Done, ReasonItHappened, "You said that it happened. The server's reply was lost.")
-		case GiveUp:
-			return w.moveCall(c, Failed, ReasonGaveUp, "You gave it up. It may have happened.")
+		if c, err = w.anyCall(id); err == nil && how == SendAgain {
+			err = c.fault
 		}
-		return fmt.Errorf("%w: a call is resolved by send_again, it_happened or give_up", ErrInvalid)
+		if err != nil {
+			return err
+		}
+		if c, err = w.resolve(c, how); err != nil {
+			return err
+		}
+		return w.remember(m, string(c.ID))
 	})
 	if err != nil {
 		return nil, err
@@ -149,10 +165,43 @@ func (in *Inbox) Resolve(ctx context.Context, p Principal, id CallID, how Resolu
 	return c.copy(), nil
 }
 
+// resolve returns the call that the decision leads on to.
+func (w *work) resolve(c *callRecord, how Resolution) (*callRecord, error) {
+	if c.State != Uncertain {
+		return nil, &StateError{Call: c.ID, State: c.State, Op: "resolve"}
+	}
+	e := w.auditCall(AuditResolved, c)
+	e.Reason = string(how)
+	if err := w.audit(e); err != nil {
+		return nil, err
+	}
+	c.Rule = "" // which made it uncertain, and does not end it
+	switch how {
+	case SendAgain:
+		if err := w.enabled(); err != nil {
+			return nil, err
+		}
+		if c.Delivered == 0 {
+			return c, w.sendAgain(c)
+		}
+		made, err := w.runAgain(c)
+		if err != nil {
+			return nil, err
+		}
+		return made, w.moveCall(c, Failed, ReasonRunAgain, "Its connection was lost, so it was started again from the top. It may have happened before.")
+	case ItHappened:
+		return c, w.moveCall(c, Done, ReasonItHappened, "You said that it happened. The server's reply was lost.")
+	case GiveUp:
+		return c, w.moveCall(c, Failed, ReasonGaveUp, "You gave it up. It may have happened.")
+	}
+	return nil, fmt.Errorf("%w: a call is resolved by send_again, it_happened or give_up", ErrInvalid)
+}
+
 // sendAgain makes an uncertain call ready. From here on nobody may say that
 // nothing ran in this round.
 func (w *work) sendAgain(c *callRecord) error {
-	c.MarkedBefore, c.StopWanted = true, false
+	c.resending, c.resendUntil = false, time.Time{} // whoever decides it knows that it may happen twice
+	c.MarkedBefore, c.StopWanted, c.Deaths = true, false, 0
 	return w.moveCall(c, Ready, "", "")
 }
 
@@ -161,11 +210,20 @@ func (w *work) sendAgain(c *callRecord) error {
 // for ended calls and for blocked ones, which are then stopped: the way back by
 // hand (MCP 2026-07-28 elicitation, "Example: Request Sensitive Data" C1; MCP
 // 2025-11-25 elicitation, "Completion Notifications for URL Mode Elicitation" C2). If the call is
-// being run again already, that call is returned.
-func (in *Inbox) RunAgain(ctx context.Context, p Principal, id CallID) (*Call, error) {
+// being run again already, that call is returned. The same key runs it once, also after
+// the new call has ended; an empty key is none.
+func (in *Inbox) RunAgain(ctx context.Context, p Principal, id CallID, key string) (*Call, error) {
 	var c *callRecord
 	err := in.update(ctx, p.Key(), func(w *work) error {
 		if err := w.enabled(); err != nil {
+			return err
+		}
+		m, before, err := w.remembered("run again", key, string(id))
+		if err != nil {
+			return err
+		}
+		if before != "" {
+			c, err = w.anyCall(CallID(before))
 			return err
 		}
 		old, err := w.call(id)
@@ -173,9 +231,9 @@ func (in *Inbox) RunAgain(ctx context.Context, p Principal, id CallID) (*Call, e
 			return err
 		}
 		if old.ReplacedBy != "" {
-			c, err = w.call(old.ReplacedBy)
+			c, err = w.anyCall(old.ReplacedBy)
 			if err == nil && !c.State.Ended() {
-				return nil
+				return w.remember(m, string(c.ID))
 			}
 			if err != nil && !errors.Is(err, ErrNotFound) { // it may be past its retention
 				return err
@@ -192,8 +250,10 @@ func (in *Inbox) RunAgain(ctx context.Context, p Principal, id CallID) (*Call, e
 				return err
 			}
 		}
-		c, err = w.runAgain(old)
-		return err
+		if c, err = w.runAgain(old); err != nil {
+			return err
+		}
+		return w.remember(m, string(c.ID))
 	})
 	if err != nil {
 		return nil, err
@@ -202,10 +262,15 @@ func (in *Inbox) RunAgain(ctx context.Context, p Principal, id CallID) (*Call, e
 }
 
 // runAgain leaves out endpoint, era and fingerprint: the new call is bound to
-// what the server is now.
+// what the server is now. It is as much a model's call as the old one was, and comes
+// from the surface where somebody asked for it.
 func (w *work) runAgain(old *callRecord) (*callRecord, error) {
+	origin := old.Origin
+	if via := w.source.Via; via != "" && !w.machine {
+		origin.Surface = clip(via)
+	}
 	c, err := w.compose(NewCall{
-		Conversation: old.Conversation, Actor: old.Actor, Origin: old.Origin, Trace: old.Trace, Server: old.Server,
+		Conversation: old.Conversation, Actor: old.Actor, Origin: origin, Trace: old.Trace, Server: old.Server,
 		Method: old.Method, Name: old.Name, Arguments: old.Arguments,
 	}, old.ID)
 	if err != nil {

@@ -28,17 +28,19 @@ type Store interface {
 	// View runs f on a consistent snapshot. Writing in it is an error.
 	View(ctx context.Context, principal string, f func(Tx) error) error
 
-	// Ready lists calls in state ready whose NotBefore has passed, longest
-	// ready first, of these servers or, with none, of all.
-	Ready(ctx context.Context, servers []string, limit int) ([]Ref, error)
+	// Ready lists calls in state ready whose NotBefore has passed, in the order
+	// of (Updated, id) and beginning after the given one, of these servers or, with
+	// none, of all. In its answers Due is Updated.
+	Ready(ctx context.Context, servers []string, after Ref, limit int) ([]Ref, error)
 
 	// Due lists calls, questions and approvals whose Due has passed, in the
 	// order of (Due, id), beginning after the given one.
 	Due(ctx context.Context, after Ref, limit int) ([]Ref, error)
 
-	// NextDue returns the earliest Due of all rows and NotBefore of ready
-	// calls that is yet to come; zero if there is none.
-	NextDue(ctx context.Context) (time.Time, error)
+	// NextDue returns how long it is, by the clock of the store, until the
+	// earliest Due of all rows and NotBefore of ready calls that is yet to come;
+	// zero if there is none.
+	NextDue(ctx context.Context) (time.Duration, error)
 
 	// Owned lists calls, in the order of their ids and beginning after the
 	// given one, whose Owner begins with prefix.
@@ -106,7 +108,7 @@ type Ref struct {
 	Call      CallID
 	Question  QuestionID // empty: the call itself
 	Approval  ApprovalID // the same
-	Due       time.Time  // in answers of Due, Ended and Assigned
+	Due       time.Time  // in answers of Ready, Due, Ended and Assigned
 }
 
 // ID is the id of the row.
@@ -122,7 +124,7 @@ func (r Ref) ID() string {
 
 // Tx is one transaction on the rows of one principal. It is used by one
 // goroutine. Rows that it returns belong to the caller.
-type Tx interface {
+type Tx interface { //nolint:interfacebloat // three kinds of rows, and what goes with them in one transaction
 	// Now is the time of the store, the same for the whole transaction.
 	// Leases and expiries use it, so that the clocks of machines do not matter.
 	Now() time.Time
@@ -174,7 +176,8 @@ type Tx interface {
 
 	// Erase removes everything that is stored of the principal, the number of
 	// its last event and its key included, and leaves one audit row in its
-	// place, which belongs to nobody. It is the last thing that a transaction does.
+	// place, which belongs to nobody. Only a principal that is disabled stays so,
+	// with its key and nothing else. It is the last thing that a transaction does.
 	Erase(last *AuditRow) error
 }
 
@@ -298,6 +301,7 @@ const (
 	CallEvent     EventKind = "call"
 	QuestionEvent EventKind = "question"
 	ApprovalEvent EventKind = "approval"
+	RefusalEvent  EventKind = "refusal" // its ID is a server: see [Inbox.Refusals]
 )
 
 // Event says that a row changed; the row itself is read anew.

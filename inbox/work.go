@@ -33,11 +33,15 @@ type work struct {
 }
 
 func (in *Inbox) work(tx Tx, key string, p Principal) *work {
-	return &work{
-		in: in, tx: tx, key: key, principal: p, now: tx.Now(),
-		calls: map[CallID]*callRecord{}, questions: map[QuestionID]*questionRecord{}, stored: map[CallID][]*QuestionRow{},
-		approvals: map[ApprovalID]*approvalRecord{},
+	return &work{in: in, tx: tx, key: key, principal: p, now: tx.Now()}
+}
+
+// keep makes the map with its first entry: most transactions read a row or two.
+func keep[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
 	}
+	(*m)[key] = value
 }
 
 // update runs f in one write transaction and sends the hints after the commit.
@@ -61,7 +65,7 @@ func (in *Inbox) update(ctx context.Context, key string, f func(*work) error) er
 	// The change is committed: who waits for it should hear of it even if
 	// this caller has gone.
 	ctx = context.WithoutCancel(ctx)
-	for _, hint := range w.hints {
+	for _, hint := range together(w.hints) {
 		if err := in.notifier.Notify(ctx, hint); err != nil {
 			in.log.Warn("inbox: hint not sent", "call", hint.Call, "err", err)
 		}
@@ -86,80 +90,9 @@ func (in *Inbox) view(ctx context.Context, key string, f func(*work) error) erro
 	return in.store.View(ctx, key, func(tx Tx) error { return f(in.work(tx, key, p)) })
 }
 
-func (w *work) flush() error {
-	for _, record := range w.touched {
-		switch r := record.(type) {
-		case *callRecord:
-			if err := w.flushCall(r); err != nil {
-				return err
-			}
-		case *questionRecord:
-			if err := w.flushQuestion(r); err != nil {
-				return err
-			}
-		case *approvalRecord:
-			if err := w.flushApproval(r); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
+func (w *work) call(id CallID) (*callRecord, error) { return readable(w.anyCall(id)) }
 
-func (w *work) flushCall(c *callRecord) error {
-	if c.dirty == seen {
-		seq, err := w.event(CallEvent, string(c.ID))
-		if err != nil {
-			return err
-		}
-		if c.Seq == 0 {
-			c.Seq = seq
-		}
-		c.Version++
-		c.Updated = w.now
-		w.hints = append(w.hints, Hint{Principal: w.key, Call: c.ID, Ready: c.State == Ready})
-	}
-	row, err := w.callRow(c)
-	if err != nil {
-		return err
-	}
-	c.dirty = clean
-	return w.tx.PutCall(row)
-}
-
-func (w *work) flushQuestion(q *questionRecord) error {
-	if q.dirty == seen {
-		seq, err := w.event(QuestionEvent, string(q.ID))
-		if err != nil {
-			return err
-		}
-		if q.Seq == 0 {
-			q.Seq = seq
-		}
-		q.Version++
-		w.hints = append(w.hints, Hint{Principal: w.key, Call: q.Call, Question: q.ID})
-	}
-	row, err := w.questionRow(q)
-	if err != nil {
-		return err
-	}
-	q.dirty = clean
-	return w.tx.PutQuestion(row)
-}
-
-// event appends an event and now and then drops the oldest.
-func (w *work) event(kind EventKind, id string) (int64, error) {
-	seq, err := w.tx.Append(kind, id)
-	if err != nil {
-		return 0, err
-	}
-	if keep := int64(w.in.options.Events); seq > keep && seq%64 == 0 {
-		return seq, w.tx.TrimEvents(seq - keep + 1)
-	}
-	return seq, nil
-}
-
-func (w *work) call(id CallID) (*callRecord, error) {
+func (w *work) anyCall(id CallID) (*callRecord, error) {
 	if c := w.calls[id]; c != nil {
 		return c, nil
 	}
@@ -171,11 +104,14 @@ func (w *work) call(id CallID) (*callRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.calls[id] = c
+	keep(&w.calls, id, c)
 	return c, nil
 }
 
-func (w *work) question(id QuestionID) (*questionRecord, error) {
+// question is call for a question.
+func (w *work) question(id QuestionID) (*questionRecord, error) { return readable(w.anyQuestion(id)) }
+
+func (w *work) anyQuestion(id QuestionID) (*questionRecord, error) {
 	if q := w.questions[id]; q != nil {
 		return q, nil
 	}
@@ -194,24 +130,26 @@ func (w *work) adopt(row *QuestionRow) (*questionRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.questions[row.ID] = q
+	keep(&w.questions, row.ID, q)
 	return q, nil
 }
 
 // asked returns all questions of a call, oldest first, with the changes of
-// this transaction.
+// this transaction, also those that cannot be read.
 func (w *work) asked(id CallID) ([]*questionRecord, error) {
 	return w.askedIf(id, func(*questionRecord) bool { return true }, func(*QuestionRow) bool { return true })
 }
 
-// round returns the questions of the call's present round.
+// round returns the questions of the call's present round, and those whose round
+// nobody knows any more.
 func (w *work) round(c *callRecord) ([]*questionRecord, error) {
-	return w.askedIf(c.ID, func(q *questionRecord) bool { return q.Round == c.Round }, func(row *QuestionRow) bool {
+	return w.askedIf(c.ID, func(q *questionRecord) bool { return q.Round == c.Round || q.lost }, func(row *QuestionRow) bool {
 		// The seals of earlier rounds need not be opened.
 		var detail struct {
-			Round int `json:"round"`
+			Round int  `json:"round"`
+			Lost  bool `json:"lost"`
 		}
-		return json.Unmarshal(row.Detail, &detail) != nil || detail.Round == c.Round
+		return json.Unmarshal(row.Detail, &detail) != nil || detail.Round == c.Round || detail.Lost
 	})
 }
 
@@ -225,7 +163,7 @@ func (w *work) askedIf(id CallID, want func(*questionRecord) bool, may func(*Que
 			return nil, err
 		}
 		slices.Reverse(rows)
-		w.stored[id] = rows
+		keep(&w.stored, id, rows)
 	}
 	var list []*questionRecord
 	for _, row := range rows {
@@ -305,6 +243,9 @@ func (w *work) moveCall(c *callRecord, to CallState, reason, detail string) erro
 		c.Owner, c.LeaseUntil = "", time.Time{}
 	}
 	c.NotBefore = time.Time{} // of the state before: whoever sets one does it after
+	if !c.stillTried(from, to) {
+		c.tryAnew()
+	}
 	switch to {
 	case Ready, Claimed, Sent:
 		c.ExpiresAt = c.Deadline
@@ -349,14 +290,34 @@ func (w *work) moveCall(c *callRecord, to CallState, reason, detail string) erro
 
 // endApproval closes the approval that a call waited for, if nobody decided it.
 func (w *work) endApproval(c *callRecord) error {
-	a, err := w.approval(c.Approval)
-	if err != nil || a.State.Closed() {
-		return err
+	ids := []ApprovalID{c.Approval}
+	if c.lost { // which one it was is lost too
+		rows, err := w.tx.Approvals(ApprovalQuery{Call: c.ID, States: []ApprovalState{ApprovalOpen}})
+		if err != nil {
+			return err
+		}
+		ids = nil
+		for _, row := range rows {
+			ids = append(ids, row.ID)
+		}
 	}
-	if c.State == CallExpired {
-		return w.closeApproval(a, ApprovalExpired)
+	to := ApprovalWithdrawn
+	if c.State == CallExpired || c.State == Uncertain { // nobody decided in time
+		to = ApprovalExpired
 	}
-	return w.closeApproval(a, ApprovalWithdrawn)
+	for _, id := range ids {
+		a, err := w.anyApproval(id)
+		if err != nil {
+			return err
+		}
+		if a.State.Closed() {
+			continue
+		}
+		if err := w.closeApproval(a, to); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // closeRest closes the open questions of a call that ended or lost its connection.

@@ -273,7 +273,7 @@ func TestUnreadable(t *testing.T) {
 func TestRevisionOfASession(t *testing.T) {
 	t.Parallel()
 	rep := goldenInputs(t)[4]
-	if rep.Revision != form.Rev20250618 || rep.Questions != 2 || !rep.Has("array-not-in-revision") {
+	if rep.Revision != form.Rev20250618 || rep.Questions != 3 || !rep.Has("array-not-in-revision") {
 		t.Errorf("revision %s, %d questions, %v", rep.Revision, rep.Questions, codes(rep.Report))
 	}
 	b, err := os.ReadFile("testdata/golden/session.jsonl")

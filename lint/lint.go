@@ -168,9 +168,6 @@ func recogniseResult(n *node) Kind {
 
 // document judges a recognised document.
 func (l *linter) document(n *node, kind Kind) {
-	if kind != KindSchema { // package form judges its own
-		l.duplicates("", n)
-	}
 	switch kind {
 	case KindSession:
 		l.line(n)
@@ -183,6 +180,9 @@ func (l *linter) document(n *node, kind Kind) {
 		if !l.message("", n) {
 			l.add("not-recognised", "", n.off, "this is JSON, but nothing that asks a person or declares tools")
 		}
+	}
+	if kind != KindSchema { // package form judges its own
+		l.duplicates("", n)
 	}
 }
 
@@ -266,8 +266,8 @@ func (n *node) pairs() []member {
 	return nil
 }
 
-// duplicates finds keys that are given twice. Schemas are left to package
-// form, which refuses them.
+// duplicates finds keys that are given twice. It comes last: schemas are left to
+// package form, which refuses them, and the params of questions to twoWays.
 func (l *linter) duplicates(ptr string, n *node) {
 	switch n.kind {
 	case arrayNode:
@@ -290,7 +290,7 @@ func (l *linter) duplicates(ptr string, n *node) {
 					twice = twice || before.key == m.key
 				}
 			}
-			if twice {
+			if twice && !n.namesJudged {
 				l.add("duplicate-key", at(ptr, m.key), m.off, fmt.Sprintf("the key %s is there twice", quote(m.key)))
 			}
 			if m.val.kind >= arrayNode && m.key != "requestedSchema" {

@@ -23,6 +23,7 @@ func (l *linter) params(ptr string, n *node) {
 		l.add("params-missing", ptr, n.off, "the params are no object")
 		return
 	}
+	l.twoWays(ptr, n)
 	mode, isURL := n.get("mode"), false
 	switch {
 	case mode == nil || mode.text() == "form":
@@ -79,7 +80,7 @@ func (l *linter) extraParams(ptr string, n *node, isURL bool) {
 		listed = []string{"mode", "message", "url", "_meta"}
 	}
 	for _, m := range n.members {
-		if slices.Contains(listed, m.key) {
+		if slices.Contains(listed, m.key) || caseOf(m.key) != "" { // twoWays says more of the latter
 			continue
 		}
 		sev, text := Warning, fmt.Sprintf("%s is not among the params of this mode", quote(m.key))

@@ -68,6 +68,7 @@ var questionRules = []Rule{
 	{"bad-mode", Error, "the mode is neither form nor url", `Write "form", "url", or leave mode out for a form.`, onElicitation + `"Elicitation Requests"`},
 	{"mode-not-in-revision", Error, "the revision has no URL mode", "Ask clients of this revision with a tool result that names the page.", "MCP 2025-06-18 elicitation"},
 	{"elicitationId-missing", Error, "revision 2025-11-25 demands an elicitationId in URL mode", "Send one that nobody can guess, unique for each question.", "MCP 2025-11-25 schema.ts, ElicitRequestURLParams"},
+	{"ambiguous-params", Error, "a member of the params is there twice, or has the name of one of the protocol's in another case; programs differ in what they read, and hosts refuse the question", "Write each member once, and its name exactly as the schema does.", "RFC 8259, 4; schema.ts, ElicitRequestParams"},
 	{"wrong-param-name", Error, "the schema is under another name", "Name it requestedSchema.", onForm},
 	{"extra-params", Warning, "params that the mode and revision do not list; clients ignore or refuse them", "Leave them out, or move what is your own into _meta under a prefix of yours.", "schema.ts, ElicitRequestParams"},
 	{"missing-requestedSchema", Error, "a form without requestedSchema", `Send {"type":"object","properties":{...}}.`, onForm},

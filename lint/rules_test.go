@@ -31,7 +31,7 @@ type ruleCase struct{ code, bad, good string }
 var ruleCases = []ruleCase{
 	{"not-recognised", `{"colour":"red"}`, form1(``)},
 	{"malformed-line", "{\"method\":\"ping\"}\n{\"method\":\n", "{\"method\":\"ping\"}\n{\"method\":\"ping\"}\n"},
-	{"duplicate-key", `{"message":"a","message":"b","requestedSchema":{"type":"object","properties":{}}}`, form1(``)},
+	{"duplicate-key", `{"message":"a","_meta":{"k":1,"k":2},"requestedSchema":{"type":"object","properties":{}}}`, `{"message":"a","_meta":{"k":1,"K":2},"requestedSchema":{"type":"object","properties":{}}}`},
 	{"nothing-to-ask", `{"resultType":"input_required"}`, `{"resultType":"input_required","requestState":"s"}`},
 	{"empty-round", `{"resultType":"input_required","requestState":"s"}`, `{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":` + form1(``) + `}}}`},
 	{"foreign-input-request", `{"inputRequests":{"a":{"method":"roots/list"}}}`, `{"inputRequests":{"a":{"method":"elicitation/create","params":` + form1(``) + `}}}`},
@@ -57,6 +57,8 @@ var ruleCases = []ruleCase{
 	{"bad-mode", `{"mode":"popup","message":"a","requestedSchema":{"type":"object","properties":{}}}`, `{"mode":"form","message":"a","requestedSchema":{"type":"object","properties":{}}}`},
 	{"mode-not-in-revision", "2025-06-18 " + `{"mode":"url","message":"a","url":"https://pay.example/"}`, `{"mode":"url","message":"a","url":"https://pay.example/"}`},
 	{"elicitationId-missing", "2025-11-25 " + `{"mode":"url","message":"a","url":"https://pay.example/"}`, "2025-11-25 " + `{"mode":"url","message":"a","url":"https://pay.example/","elicitationId":"e1"}`},
+	{"ambiguous-params", `{"message":"a","message":"b","requestedSchema":{"type":"object","properties":{}}}`, form1(``)},
+	{"ambiguous-params", `{"mode":"url","message":"a","url":"https://pay.example/","URL":"https://pay.example.evil.example/"}`, `{"mode":"url","message":"a","url":"https://pay.example/","link":"https://pay.example/"}`},
 	{"wrong-param-name", `{"message":"a","schema":{"type":"object","properties":{}}}`, form1(``)},
 	{"extra-params", `{"message":"a","threadId":"t","requestedSchema":{"type":"object","properties":{}}}`, `{"message":"a","_meta":{"threadId":"t"},"requestedSchema":{"type":"object","properties":{}}}`},
 	{"missing-requestedSchema", `{"message":"a"}`, form1(``)},

@@ -34,8 +34,8 @@ func (l *linter) session(b []byte, base int) error {
 			l.add("malformed-line", "", start, "the line is no JSON object")
 			continue
 		}
-		l.duplicates("", n)
 		l.line(n)
+		l.duplicates("", n)
 	}
 	return nil
 }

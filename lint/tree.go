@@ -36,9 +36,13 @@ const (
 type node struct {
 	kind     nodeKind
 	off, end int
-	str      string // a string's value, a number's literal, "true" or "false"
-	members  []member
-	items    []*node
+
+	// namesJudged: twoWays has looked for members that are there twice.
+	namesJudged bool
+
+	str     string // a string's value, a number's literal, "true" or "false"
+	members []member
+	items   []*node
 }
 
 type member struct {

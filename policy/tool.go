@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/parley-mcp/parley/policy/internal/exact"
+	"github.com/parley-mcp/parley/internal/exact"
 )
 
 // A Tool is what a person has in mind when they approve one for more than one

@@ -4,7 +4,8 @@
 #   deps.sh tools      programs: npm, chromium
 #   deps.sh proof      for the tests of `make proof`: ip (iproute2) for network
 #                      namespaces, which root may make, and the programs of a
-#                      PostgreSQL server for tests that stop and start their own
+#                      PostgreSQL server for tests that stop and start their own,
+#                      nginx and Caddy
 #   deps.sh services   PostgreSQL on 127.0.0.1:5432 (user postgres, trusted) and
 #                      NATS with JetStream on 127.0.0.1:4222, started if silent
 #
@@ -137,6 +138,8 @@ tools() {
 
 proof() {
 	need ip iproute2
+	need nginx nginx-light
+	need caddy caddy
 	if [ -z "$(postgres_bin)" ]; then
 		if can_install; then
 			install postgresql

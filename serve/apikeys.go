@@ -1,14 +1,12 @@
 package serve
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/settings"
 )
 
 var (
@@ -82,34 +81,14 @@ func (k *APIKey) owns(p inbox.Principal) bool {
 	return p.Issuer == k.Issuer && (p.Tenant == "" && len(k.Tenants) == 0 || slices.Contains(k.Tenants, p.Tenant))
 }
 
-// maxAPIKeys bounds the file, in bytes.
-const maxAPIKeys = 1 << 20
-
 // ReadAPIKeys reads a file {"keys": [...]}, at most 1 MiB. Several keys may have one
 // issuer: they belong to one product, and the old one goes when the new one is in use.
 func ReadAPIKeys(path string) ([]*APIKey, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxAPIKeys+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	if len(b) > maxAPIKeys {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxAPIKeys)
-	}
 	var file struct {
 		Keys []*APIKey `json:"keys"`
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&file); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("%s goes on after its JSON value", path)
+	if err := settings.ReadJSON(path, &file); err != nil {
+		return nil, err
 	}
 	seen := map[string]bool{}
 	for i, k := range file.Keys {

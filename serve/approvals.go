@@ -18,19 +18,41 @@ func (s *Session) approver() inbox.Approver {
 	return inbox.Approver{Principal: s.Principal, Groups: s.Groups}
 }
 
+// seesOthers reports whether approvals of other people's calls are in sight: those that
+// the person decides, which no model does for them. Of a session of one approval that one is.
+func (s *Session) seesOthers() bool { return s.Conversation == "" && !s.model() }
+
 // approval reads an approval that the session may see.
 func (s *Server) approval(ctx context.Context, session *Session, id inbox.ApprovalID) (*inbox.Approval, error) {
-	a, err := s.inbox.Approval(ctx, session.approver(), id)
+	if session.Approval != "" && id != session.Approval {
+		return nil, inbox.ErrNotFound
+	}
+	a, err := whatIsThere(s.inbox.Approval(ctx, session.approver(), id))
 	if err != nil {
 		return nil, err
 	}
-	if c := session.Conversation; c != "" && (a.Principal != session.Principal || a.Conversation != c) {
+	if a.Principal != session.Principal && !session.seesOthers() {
+		return nil, inbox.ErrNotFound
+	}
+	if c := session.Conversation; c != "" && a.Conversation != c {
 		return nil, inbox.ErrNotFound
 	}
 	return a, nil
 }
 
-// client.Approval draws an approval for the session.
+// offers lists for how much the session may allow. One that is bound sees what stands in
+// its own place only: what would stand everywhere nobody could list, or take back, there.
+func (s *Session) offers(a *inbox.Approval) []inbox.Scope {
+	list := []inbox.Scope{inbox.Once}
+	for _, scope := range a.Offer {
+		if scope != inbox.Always || !s.bound() {
+			list = append(list, scope)
+		}
+	}
+	return list
+}
+
+// approvalRow draws an approval for the session.
 func (s *Server) approvalRow(session *Session, a *inbox.Approval) *client.Approval {
 	at := s.place(a.Principal, a.Server)
 	description, _ := plain.Text(a.Description, maxMessage)
@@ -38,10 +60,13 @@ func (s *Server) approvalRow(session *Session, a *inbox.Approval) *client.Approv
 		ID: a.ID, Version: a.Version, Call: a.Call, Mine: a.Principal == session.Principal, Asker: client.Principal(a.Principal), Actor: a.Actor,
 		Server: a.Server, ServerLocal: at.Local, Method: a.Method, Tool: plain.Line(a.Tool, maxName), Description: description,
 		Arguments: a.Arguments, Rule: a.Rule, Reason: plain.Line(a.Reason, 500), OtherPerson: a.NotAsker,
-		Offer: append([]inbox.Scope{inbox.Once}, a.Offer...), Answered: []client.AnsweredQuestion{},
-		State: a.State, Scope: a.Scope, Standing: a.Standing, Via: a.Via,
-		CanDecide: !a.State.Closed() && a.MayDecide(session.approver()),
+		Offer: session.offers(a), Answered: []client.AnsweredQuestion{},
+		Change: drawChange(a.Changed), State: a.State, Scope: a.Scope, Standing: a.Standing, Via: a.Via,
+		CanDecide: !a.State.Closed() && !session.model() && a.MayDecide(session.approver()),
 		CreatedAt: when(a.Created), ExpiresAt: when(a.ExpiresAt), ClosedAt: when(a.Closed),
+	}
+	if row.Unreadable = a.Unreadable; a.Unreadable {
+		row.Offer = []inbox.Scope{} // nobody allows what nobody sees
 	}
 	row.ToolTitle = s.title(&inbox.Call{Principal: a.Principal, Server: a.Server, Method: a.Method, Name: a.Tool})
 	if row.Mine {
@@ -62,12 +87,19 @@ func (s *Server) approvalRow(session *Session, a *inbox.Approval) *client.Approv
 		message, _ := plain.Text(q.Message, 500)
 		row.Answered = append(row.Answered, client.AnsweredQuestion{Question: q.Question, Message: message})
 	}
+	return row
+}
+
+// trimApproval leaves out arguments that are large: lists and streams have many rows.
+func trimApproval(row *client.Approval) *client.Approval {
 	if n := len(row.Arguments); n > maxInline {
 		row.Arguments, row.ArgumentsSize = nil, n
 	}
 	return row
 }
 
+// answerApproval answers with the whole approval: whoever decides sees what they decide
+// on, however large.
 func (s *Server) answerApproval(w http.ResponseWriter, r *asker, id inbox.ApprovalID) error {
 	a, err := s.approval(r.Context(), r.Session, id)
 	if err != nil {
@@ -98,13 +130,13 @@ func (s *Server) approvals(w http.ResponseWriter, r *asker) error {
 	if err != nil {
 		return err
 	}
-	if others && r.Conversation == "" {
+	if others && r.seesOthers() {
 		assigned, err := s.inbox.Assigned(r.Context(), r.approver(), inbox.AssignedFilter{Limit: mostRows})
 		if err != nil {
 			return err
 		}
 		for _, a := range assigned {
-			rows = append(rows, s.approvalRow(r.Session, a))
+			rows = append(rows, trimApproval(s.approvalRow(r.Session, a)))
 		}
 		slices.SortStableFunc(rows, func(a, b *client.Approval) int { return a.CreatedAt.Compare(*b.CreatedAt) })
 	}
@@ -119,7 +151,7 @@ func (s *Server) listApprovals(ctx context.Context, session *Session, filter inb
 	}
 	rows := make([]*client.Approval, 0, len(list))
 	for _, a := range slices.Backward(list) {
-		rows = append(rows, s.approvalRow(session, a))
+		rows = append(rows, trimApproval(s.approvalRow(session, a)))
 	}
 	return rows, nil
 }
@@ -127,8 +159,9 @@ func (s *Server) listApprovals(ctx context.Context, session *Session, filter inb
 // decide allows or denies. Only a person does.
 func (s *Server) decide(w http.ResponseWriter, r *asker) error {
 	var in struct {
-		Allow *bool `json:"allow"` // client.NewDecision, but what is left out is no denial
 		client.NewDecision
+
+		Allow *bool `json:"allow"` // in place of NewDecision's: what is left out is no denial
 	}
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
@@ -136,28 +169,16 @@ func (s *Server) decide(w http.ResponseWriter, r *asker) error {
 	if in.Allow == nil {
 		return &badRequest{why: "allow must be true or false"}
 	}
-	via, err := readVia(in.Via)
-	if err != nil {
-		return err
+	if *in.Allow && in.Scope == inbox.Always && r.bound() {
+		return &badRequest{why: "a session of one conversation, or of one approval, does not allow a tool always, in all conversations: allow it once, or for this conversation"}
 	}
-	_, err = s.inbox.Decide(r.Context(), r.approver(), approvalID(r), inbox.Decision{
-		Allow: *in.Allow, Scope: in.Scope, Via: via, Assurance: r.assurance(), Key: r.Header.Get("Idempotency-Key"),
+	_, err := s.inbox.Decide(r.Context(), r.approver(), approvalID(r), inbox.Decision{
+		Allow: *in.Allow, Scope: in.Scope, Via: r.via, Assurance: r.assurance(), Key: r.key(),
 	})
 	if err != nil {
 		return err
 	}
 	return s.answerApproval(w, r, approvalID(r))
-}
-
-// readVia is the surface that the request says it came through.
-func readVia(via string) (string, error) {
-	switch via {
-	case "":
-		return "api", nil
-	case "chat", "inbox", "terminal", "api":
-		return via, nil
-	}
-	return "", &badRequest{why: "via must be chat, inbox, terminal or api"}
 }
 
 // revoke ends a standing approval.

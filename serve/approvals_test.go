@@ -23,12 +23,14 @@ type approval struct {
 }
 
 // asked composes a call of p that needs an approval.
-func asked(t *testing.T, in *inbox.Inbox, p inbox.Principal, conversation string, ask inbox.Ask) (*inbox.Call, *inbox.Approval) {
+func asked(t *testing.T, in *inbox.Inbox, p inbox.Principal, ask inbox.Ask) (*inbox.Call, *inbox.Approval) {
 	t.Helper()
 	ask.Rule, ask.Reason = "money", "Money leaves."
-	ask.Offer = []inbox.Scope{inbox.Always}
+	if ask.Offer == nil {
+		ask.Offer = []inbox.Scope{inbox.Always}
+	}
 	c, err := in.Compose(t.Context(), p, inbox.NewCall{
-		Conversation: conversation, Actor: inbox.Person, Server: "desk", Method: "tools/call", Name: "plain",
+		Conversation: "v_1", Actor: inbox.Person, Server: "desk", Method: "tools/call", Name: "plain",
 		Arguments: json.RawMessage(`{"n":9007199254740993}`), Ask: &ask,
 	})
 	if err != nil {
@@ -51,7 +53,7 @@ func (b *bench) approvals(query string) []approval {
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	c, a := asked(t, b.inbox, serve.LocalPrincipal, "v_1", inbox.Ask{Fingerprint: "f", Description: "Pays\u202e."})
+	c, a := asked(t, b.inbox, serve.LocalPrincipal, inbox.Ask{Fingerprint: "f", Description: "Pays\u202e."})
 	list := b.approvals("?state=open")
 	if len(list) != 1 || list[0].ID != string(a.ID) || !list[0].CanDecide || !list[0].Mine || list[0].Reason != "Money leaves." ||
 		string(list[0].Arguments) != `{"n":9007199254740993}` || strings.Contains(list[0].Description, "\u202e") || strings.Join(list[0].Offer, " ") != "once always" {
@@ -92,6 +94,48 @@ func TestApproval(t *testing.T) {
 	b.get("/v1/approvals?state=odd").code(http.StatusBadRequest, "bad_request")
 }
 
+// A session of one conversation allows nothing for all of them, where nobody could list it
+// or take it back. What it allows for its conversation it lists and takes back, also with
+// another token of the conversation, and with none of another one.
+func TestConversationAllowsNothingAlways(t *testing.T) {
+	t.Parallel()
+	e := embed(t)
+	page := e.as(e.mint(e.acme, person("ann", "v_1", "read", "answer")).Token)
+	ask := inbox.Ask{Fingerprint: "f", Offer: []inbox.Scope{inbox.ForConversation, inbox.Always}}
+	_, a := asked(t, e.inbox, annOfAcme, ask)
+	path := "/v1/approvals/" + string(a.ID)
+	list := page.approvals("?state=open")
+	if len(list) != 1 || strings.Join(list[0].Offer, " ") != "once conversation" {
+		t.Fatalf("%+v", list)
+	}
+	var p struct{ Detail string }
+	page.post(path, map[string]any{"allow": true, "scope": "always"}).code(http.StatusBadRequest, "bad_request").decode(&p)
+	if !strings.Contains(p.Detail, "conversation") {
+		t.Errorf("the page is told %q", p.Detail)
+	}
+	var row approval
+	if page.get(path).want(http.StatusOK).decode(&row); row.State != "open" {
+		t.Fatalf("%+v", row)
+	}
+	page.post(path, map[string]any{"allow": true, "scope": "conversation"}).want(http.StatusOK)
+	again := e.as(e.mint(e.acme, person("ann", "v_1", "read", "answer")).Token)
+	elsewhere := e.as(e.mint(e.acme, person("ann", "v_2", "read", "answer")).Token)
+	if list := elsewhere.approvals("?state=standing"); len(list) != 0 {
+		t.Errorf("another conversation lists %+v", list)
+	}
+	elsewhere.post(path+"/revoke", nil).code(http.StatusNotFound, "not_found")
+	if list := again.approvals("?state=standing"); len(list) != 1 || list[0].ID != string(a.ID) {
+		t.Fatalf("the conversation lists %+v", list)
+	}
+	again.post(path+"/revoke", nil).want(http.StatusOK).decode(&row)
+	if list := again.approvals("?state=standing"); len(list) != 0 || row.Standing {
+		t.Errorf("revoked: %+v, %+v", list, row)
+	}
+	// To deny is to deny, whatever is said beside it.
+	_, other := asked(t, e.inbox, annOfAcme, ask)
+	page.post("/v1/approvals/"+string(other.ID), map[string]any{"allow": false, "scope": "always"}).want(http.StatusOK)
+}
+
 // A group decides for others: its members see the approval, nobody else does, and the
 // asker does not decide where the policy says so.
 func TestApprovalOfGroup(t *testing.T) {
@@ -99,11 +143,11 @@ func TestApprovalOfGroup(t *testing.T) {
 	e := embed(t)
 	ann := inbox.Principal{Issuer: "https://acme.example", Tenant: "eu", Subject: "ann"}
 	member := func(subject, tenant, conversation string, groups ...string) *bench {
-		return e.as(e.mint(e.acme, http.StatusCreated, map[string]any{
+		return e.as(e.mint(e.acme, map[string]any{
 			"tenant": tenant, "subject": subject, "conversation": conversation, "scopes": []string{"read", "answer"}, "groups": groups,
 		}).Token)
 	}
-	_, a := asked(t, e.inbox, ann, "v_1", inbox.Ask{Fingerprint: "f", Assignee: inbox.Assignee{Group: "finance"}, NotAsker: true})
+	_, a := asked(t, e.inbox, ann, inbox.Ask{Fingerprint: "f", Assignee: inbox.Assignee{Group: "finance"}, NotAsker: true})
 	path := "/v1/approvals/" + string(a.ID)
 
 	asker := member("ann", "eu", "v_1", "finance")

@@ -1,6 +1,9 @@
 package serve
 
 import (
+	"bytes"
+	"context"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -9,13 +12,39 @@ import (
 	"github.com/parley-mcp/parley/serve/client"
 )
 
-// source is where the request comes from, for the audit log.
-func source(r *http.Request, session *Session) inbox.Source {
+// source is where the request comes from, for the audit log. Via is the surface of what
+// changes something.
+func source(r *http.Request, session *Session, via string) inbox.Source {
 	remote, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		remote = r.RemoteAddr
 	}
-	return inbox.Source{Assurance: session.assurance(), Remote: remote, UserAgent: r.UserAgent()}
+	return inbox.Source{Via: via, Assurance: session.assurance(), Remote: remote, UserAgent: r.UserAgent()}
+}
+
+// readVia is the surface that a request which changes something says it came through:
+// its body is empty, or an object with "via" or with nothing of the kind. The handler
+// reads the body again, if its route has more to say.
+func readVia(r *http.Request) (string, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return "", err
+	}
+	var in client.Surface
+	if len(bytes.TrimSpace(body)) > 0 {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if err := readJSON(r, &in); err != nil {
+			return "", err
+		}
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	switch in.Via {
+	case "":
+		return "api", nil
+	case "chat", "inbox", "terminal", "api":
+		return in.Via, nil
+	}
+	return "", &badRequest{why: "via must be chat, inbox, terminal or api"}
 }
 
 // audit lists what happened to the person's rows, newest first.
@@ -53,13 +82,7 @@ func (s *Server) shown(w http.ResponseWriter, r *asker) error {
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}
-	via, err := readVia(in.Via)
-	if err != nil {
-		return err
-	}
-	src := source(r.Request, r.Session)
-	src.Via = via
-	if err := s.inbox.Shown(inbox.WithSource(r.Context(), src), r.principal, questionID(r), in.Evidence); err != nil {
+	if err := s.inbox.Shown(r.Context(), r.principal, questionID(r), in.Evidence); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -72,20 +95,15 @@ func (s *Server) shownApproval(w http.ResponseWriter, r *asker) error {
 	if err := readJSON(r.Request, &in); err != nil {
 		return err
 	}
-	via, err := readVia(in.Via)
-	if err != nil {
-		return err
-	}
-	src := source(r.Request, r.Session)
-	src.Via = via
-	if err := s.inbox.ShownApproval(inbox.WithSource(r.Context(), src), r.approver(), approvalID(r), in.Evidence); err != nil {
+	if err := s.inbox.ShownApproval(r.Context(), r.approver(), approvalID(r), in.Evidence); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// refusals lists the servers whose questions were not shown, because they were too many.
+// refusals lists the servers whose questions were not shown: too many, too large, or
+// against the policy.
 func (s *Server) refusals(w http.ResponseWriter, r *asker) error {
 	list, err := s.inbox.Refusals(r.Context(), r.principal)
 	if err != nil {
@@ -93,9 +111,24 @@ func (s *Server) refusals(w http.ResponseWriter, r *asker) error {
 	}
 	rows := []client.Refusal{}
 	for _, one := range list {
-		rows = append(rows, client.Refusal{Server: one.Server, Count: one.Count, Since: one.Since.UTC(), Last: one.Last.UTC()})
+		rows = append(rows, refusalRow(one))
 	}
 	return writeJSON(w, http.StatusOK, client.RefusalList{Refusals: rows})
+}
+
+func refusalRow(r inbox.Refusal) client.Refusal {
+	return client.Refusal{Server: r.Server, Count: r.Count, Since: r.Since.UTC(), Last: r.Last.UTC()}
+}
+
+// refusalRow is what there is of one server; with no count the person has cleared it.
+func (s *Server) refusalRow(ctx context.Context, p inbox.Principal, server string) (client.Refusal, error) {
+	list, err := s.inbox.Refusals(ctx, p)
+	for _, one := range list {
+		if one.Server == server {
+			return refusalRow(one), nil
+		}
+	}
+	return client.Refusal{Server: server}, err
 }
 
 // clearRefusals forgets what the person has seen.

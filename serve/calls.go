@@ -23,12 +23,12 @@ const (
 )
 
 // readCall reads a call with its questions and draws it, without what is large.
-func (s *Server) readCall(ctx context.Context, p inbox.Principal, id inbox.CallID) (*client.Call, error) {
-	c, questions, err := s.whole(ctx, p, id)
+func (s *Server) readCall(ctx context.Context, session *Session, id inbox.CallID) (*client.Call, error) {
+	c, questions, err := s.whole(ctx, session.Principal, id)
 	if err != nil {
 		return nil, err
 	}
-	row, left := s.callRow(c, questions), maxCarried
+	row, left := s.callRow(session, c, questions), maxCarried
 	trim(row, &left)
 	return row, nil
 }
@@ -45,7 +45,7 @@ func (s *Server) whole(ctx context.Context, p inbox.Principal, id inbox.CallID) 
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	c, err := s.inbox.Call(ctx, p, id)
+	c, err := whatIsThere(s.inbox.Call(ctx, p, id))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,15 +58,15 @@ func callID(r *asker) inbox.CallID { return inbox.CallID(r.PathValue("id")) }
 
 // answerCall answers with the call as it is now.
 func (s *Server) answerCall(w http.ResponseWriter, r *asker, status int, id inbox.CallID) error {
-	row, err := s.readCall(r.Context(), r.principal, id)
+	row, err := s.readCall(r.Context(), r.Session, id)
 	if err != nil {
 		return err
 	}
 	return writeJSON(w, status, row)
 }
 
-// compose starts a call that the person put together: a tool and its arguments.
-// What a person composes is its own approval.
+// compose starts a call: a tool and its arguments. What a person composes is its own
+// approval; what a model does is for the policy to judge.
 func (s *Server) compose(w http.ResponseWriter, r *asker) error {
 	var in client.NewCall
 	if err := readJSON(r.Request, &in); err != nil {
@@ -77,6 +77,10 @@ func (s *Server) compose(w http.ResponseWriter, r *asker) error {
 			return inbox.ErrNotFound
 		}
 		in.Conversation = r.Conversation
+	}
+	actor, err := r.composer(in.Actor)
+	if err != nil {
+		return err
 	}
 	if in.Conversation == "" || len(in.Conversation) > 100 {
 		return &badRequest{why: "conversation must be a name of 1 to 100 bytes"}
@@ -103,13 +107,29 @@ func (s *Server) compose(w http.ResponseWriter, r *asker) error {
 	// The server judges arguments that came as JSON: the kit's reading of a schema
 	// of any kind is no reason to refuse what the server may take.
 	c, err := s.host.Start(r.Context(), r.principal, host.NewCall{
-		Conversation: in.Conversation, Actor: inbox.Person, Origin: inbox.Origin{Client: "parley", Surface: "chat"},
-		Server: in.Server, Name: in.Tool, Arguments: in.Arguments, Key: r.Header.Get("Idempotency-Key"), Groups: r.Groups,
+		Conversation: in.Conversation, Actor: actor, Origin: inbox.Origin{Client: "parley", Surface: r.via},
+		Server: in.Server, Name: in.Tool, Arguments: in.Arguments, Key: r.key(), Groups: r.Groups,
 	})
 	if err != nil {
 		return err
 	}
 	return s.answerCall(w, r, http.StatusCreated, c.ID)
+}
+
+// composer is who puts a call together, by what the request says and by who may say so.
+func (s *Session) composer(said inbox.Actor) (inbox.Actor, error) {
+	switch said {
+	case "":
+		return s.actor(), nil
+	case inbox.Model:
+		return said, nil
+	case inbox.Person:
+		if s.model() {
+			return "", errScope
+		}
+		return said, nil
+	}
+	return "", &badRequest{why: "actor must be person or model"}
 }
 
 // arguments reads the form of a tool's arguments.
@@ -140,10 +160,7 @@ func (s *Server) call(w http.ResponseWriter, r *asker) error {
 			return &badRequest{why: "wait must be a number of seconds"}
 		}
 		wait := min(time.Duration(min(seconds, maxWait.Seconds())*float64(time.Second)), maxWait)
-		ctx, cancel := context.WithTimeout(r.Context(), wait)
-		defer cancel()
-		_, err = s.inbox.Wait(ctx, r.principal, callID(r), since)
-		if err != nil && ctx.Err() == nil {
+		if err := s.wait(r, wait, since); err != nil {
 			return err
 		}
 		if err := s.still(r); err != nil {
@@ -154,7 +171,26 @@ func (s *Server) call(w http.ResponseWriter, r *asker) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, s.callRow(c, questions))
+	return writeJSON(w, http.StatusOK, s.callRow(r.Session, c, questions))
+}
+
+// wait waits until the call is newer than since. Who waits costs what an event stream
+// does, so it takes the place of one; some of those are for streams alone.
+func (s *Server) wait(r *asker, most time.Duration, since int64) error {
+	if most <= 0 {
+		return nil
+	}
+	giveBack, err := s.streams.take(r.principal, true)
+	if err != nil {
+		return err
+	}
+	defer giveBack()
+	ctx, cancel := context.WithTimeout(r.Context(), most)
+	defer cancel()
+	if _, err := whatIsThere(s.inbox.Wait(ctx, r.principal, callID(r), since)); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 func (s *Server) stop(w http.ResponseWriter, r *asker) error {
@@ -175,15 +211,28 @@ func (s *Server) resolve(w http.ResponseWriter, r *asker) error {
 	default:
 		return &badRequest{why: "how must be send_again, it_happened or give_up"}
 	}
-	c, err := s.inbox.Resolve(r.Context(), r.principal, callID(r), in.How)
+	if in.How == inbox.SendAgain && !r.may(ScopeCall) {
+		return errScope // it calls the tool, also as a new call
+	}
+	c, err := s.inbox.Resolve(r.Context(), r.principal, callID(r), in.How, r.key())
 	if err != nil {
 		return err
 	}
 	return s.answerCall(w, r, http.StatusOK, c.ID)
 }
 
+// runAgain starts a call anew, as the person's or the model's that it was.
 func (s *Server) runAgain(w http.ResponseWriter, r *asker) error {
-	c, err := s.inbox.RunAgain(r.Context(), r.principal, callID(r))
+	if r.model() {
+		old, err := s.inbox.Call(r.Context(), r.principal, callID(r))
+		if err != nil {
+			return err
+		}
+		if old.Actor != inbox.Model {
+			return errScope // the new call would pass for the person's
+		}
+	}
+	c, err := s.inbox.RunAgain(r.Context(), r.principal, callID(r), r.key())
 	if err != nil {
 		return err
 	}
@@ -191,7 +240,8 @@ func (s *Server) runAgain(w http.ResponseWriter, r *asker) error {
 }
 
 func (s *Server) declineRest(w http.ResponseWriter, r *asker) error {
-	if _, err := s.inbox.DeclineRest(r.Context(), r.principal, callID(r), "chat"); err != nil {
+	rest := inbox.Answer{Via: r.via, Assurance: r.assurance(), Key: r.key()}
+	if _, err := s.inbox.DeclineRest(r.Context(), r.principal, callID(r), rest); err != nil {
 		return err
 	}
 	return s.answerCall(w, r, http.StatusOK, callID(r))

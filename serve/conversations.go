@@ -76,7 +76,7 @@ func (s *Server) name(ctx context.Context, brief *inbox.Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(c.Name) > knownBytes {
+	if len(c.Name) > knownBytes || c.Unreadable { // its key may come back
 		return c.Name, nil
 	}
 	s.names.mu.Lock()
@@ -114,12 +114,12 @@ func (s *Server) conversation(w http.ResponseWriter, r *asker) error {
 		if err != nil {
 			return err
 		}
-		row := s.callRow(c, questions)
+		row := s.callRow(r.Session, c, questions)
 		trim(row, &left)
 		callRows = append(callRows, row)
 		for _, q := range slices.Backward(questions) {
 			if len(questionRows) < mostRows {
-				questionRows = append(questionRows, s.questionRow(q, c, inRound(questions, q.Round)))
+				questionRows = append(questionRows, s.questionRow(r.Session, q, c, inRound(questions, q.Round)))
 			}
 		}
 	}

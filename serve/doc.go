@@ -18,7 +18,13 @@
 // Every route under /v1 except sign-in is by principal: a row of someone else gets
 // the same answer as a row that is not there. [Local] signs in the one person of a
 // machine by a bearer in the page's own storage. A product with users of its own
-// passes Options.Identify.
+// passes Options.Identify. Where a session cannot be checked, as when the store is away,
+// nobody is let in and nobody is told to be signed out: the answer is 503.
+//
+// A model that works for a person may have a session of its own (Session.Actor, or a
+// token that was minted for one). It composes calls, which the policy judges as a
+// model's, and does nothing that a person does: no route that changes something is for
+// it unless the table of routes says so.
 //
 // # Failures
 //

@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -22,9 +23,14 @@ const EmbedLife = 10 * time.Minute
 const (
 	embedPrefix  = "parley_embed_"
 	embedPurpose = "embed token"
-	maxEmbed     = 4 << 10 // bytes of a token
-	embedPage    = "embed token"
-	clockSkew    = time.Minute // between two machines
+	// agentPurpose seals tokens of models. A machine of an older version, which would take
+	// them for a person's, does not open them.
+	agentPurpose = "embed token of a model"
+	// approvalPurpose is of tokens of one approval, which such a machine would take for
+	// tokens of all conversations.
+	approvalPurpose = "embed token of an approval"
+	maxEmbed        = 4 << 10 // bytes of a token
+	embedPage       = "embed token"
 )
 
 // An embedder mints and takes the tokens with which pages of other products show and answer
@@ -33,13 +39,12 @@ const (
 //	POST /v1/embed-tokens {"subject": "u-17", "conversation": "c-4", "scopes": ["read", "answer"]}
 //
 // and hands the token to the page. A token is bound to a principal, to one
-// conversation and to scopes. It is sealed with the host's keys, so any machine takes
+// conversation or one approval, and to scopes. It is sealed with the host's keys, so any machine takes
 // it and none stores it; revoked ones are remembered until they would have ended.
 type embedder struct {
 	keys  []*APIKey
 	inbox *inbox.Inbox
 	ring  *inbox.Keys
-	now   func() time.Time
 }
 
 // newEmbedder panics on a key that [ReadAPIKeys] would refuse: it was made by hand.
@@ -49,7 +54,7 @@ func newEmbedder(in *inbox.Inbox, ring *inbox.Keys, keys []*APIKey) *embedder {
 			panic(fmt.Sprintf("serve: API key %q: %v", k.ID, err))
 		}
 	}
-	return &embedder{keys: keys, inbox: in, ring: ring, now: time.Now}
+	return &embedder{keys: keys, inbox: in, ring: ring}
 }
 
 func (e *embedder) origins() []string {
@@ -71,17 +76,21 @@ func (e *embedder) names(issuer string) bool {
 
 // embedToken is what is sealed in a token.
 type embedToken struct {
-	ID           string    `json:"id"`
-	Key          string    `json:"key"` // of the API key that minted it: one that is gone takes its tokens with it
-	Issuer       string    `json:"iss"`
-	Tenant       string    `json:"ten,omitempty"`
-	Subject      string    `json:"sub"`
-	Name         string    `json:"name,omitempty"`
-	Groups       []string  `json:"groups,omitempty"`
-	Conversation string    `json:"conv"`
-	Scopes       []Scope   `json:"scopes"`
-	Issued       time.Time `json:"iat"`
-	Ends         time.Time `json:"exp"`
+	ID           string   `json:"id"`
+	Key          string   `json:"key"` // of the API key that minted it: one that is gone takes its tokens with it
+	Issuer       string   `json:"iss"`
+	Tenant       string   `json:"ten,omitempty"`
+	Subject      string   `json:"sub"`
+	Name         string   `json:"name,omitempty"`
+	Groups       []string `json:"groups,omitempty"`
+	Conversation string   `json:"conv"`
+	Scopes       []Scope  `json:"scopes"`
+
+	Approval inbox.ApprovalID `json:"approval,omitempty"` // in place of a conversation
+
+	Actor  inbox.Actor `json:"actor,omitempty"`
+	Issued time.Time   `json:"iat"`
+	Ends   time.Time   `json:"exp"`
 }
 
 func (t *embedToken) principal() inbox.Principal {
@@ -96,10 +105,22 @@ func (e *embedder) seal(t *embedToken) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return embedPrefix + base64.RawURLEncoding.EncodeToString(e.ring.Seal(embedPurpose, nil, b)), nil
+	return embedPrefix + base64.RawURLEncoding.EncodeToString(e.ring.Seal(t.purpose(), nil, b)), nil
 }
 
-// open reads a token that this host sealed and that has not ended.
+// purpose is what the token is sealed for: each kind of token that a machine of an older
+// version would take for more than it is has its own.
+func (t *embedToken) purpose() string {
+	switch {
+	case t.Approval != "":
+		return approvalPurpose
+	case t.Actor == inbox.Model:
+		return agentPurpose
+	}
+	return embedPurpose
+}
+
+// open reads a token that this host sealed. It may have ended.
 func (e *embedder) open(token string) (*embedToken, error) {
 	text, ok := strings.CutPrefix(token, embedPrefix)
 	if !ok || len(token) > maxEmbed {
@@ -109,17 +130,21 @@ func (e *embedder) open(token string) (*embedToken, error) {
 	if err != nil {
 		return nil, ErrSignedOut
 	}
-	b, err := e.ring.Open(embedPurpose, nil, sealed)
-	if err != nil {
+	var b []byte
+	for _, purpose := range []string{embedPurpose, agentPurpose, approvalPurpose} {
+		if b, err = e.ring.Open(purpose, nil, sealed); !errors.Is(err, inbox.ErrSealed) {
+			break
+		}
+	}
+	if errors.Is(err, inbox.ErrSealed) {
 		return nil, ErrSignedOut
+	}
+	if err != nil { // the keys cannot be used at the moment
+		return nil, fmt.Errorf("opening a token: %w", err)
 	}
 	var t embedToken
-	if err := json.Unmarshal(b, &t); err != nil {
-		return nil, ErrSignedOut
-	}
-	// One of a machine whose clock is far ahead would outlive the memory of its revocation.
-	if now := e.now(); !now.Before(t.Ends) || t.Issued.After(now.Add(clockSkew)) {
-		return nil, ErrSignedOut
+	if err := json.Unmarshal(b, &t); err != nil || (t.Conversation == "") == (t.Approval == "") {
+		return nil, ErrSignedOut // also one that is bound to nothing: it would see everything
 	}
 	return &t, nil
 }
@@ -139,11 +164,11 @@ func (e *embedder) identify(r *http.Request) (*Session, error) {
 		!slices.Contains(e.keys[i].Origins, origin) && !sameOrigin(r, origin) {
 		return nil, ErrSignedOut
 	}
-	gone, err := e.inbox.TokenRevoked(r.Context(), t.principal(), t.ID, t.Issued)
+	ended, err := e.inbox.TokenEnded(r.Context(), t.principal(), inbox.Token{ID: t.ID, Issued: t.Issued, Ends: t.Ends})
 	if err != nil {
-		return nil, fmt.Errorf("looking for a revoked token: %w", err)
+		return nil, fmt.Errorf("looking for the end of a token: %w", err)
 	}
-	if gone {
+	if ended {
 		return nil, ErrSignedOut
 	}
 	if err := enabled(r.Context(), e.inbox, t.principal()); err != nil {
@@ -152,7 +177,7 @@ func (e *embedder) identify(r *http.Request) (*Session, error) {
 	return &Session{
 		// A token without groups says that the person is in none: what an older one said does not count.
 		Principal: t.principal(), Name: t.Name, Groups: append([]string{}, t.Groups...),
-		Conversation: t.Conversation, Scopes: t.Scopes, Assurance: embedPage,
+		Conversation: t.Conversation, Approval: t.Approval, Scopes: t.Scopes, Actor: t.Actor, Assurance: embedPage,
 	}, nil
 }
 
@@ -180,10 +205,9 @@ func (e *embedder) mint(w http.ResponseWriter, r *http.Request) error {
 	if in.ExpiresIn > 0 {
 		life = min(life, time.Duration(min(in.ExpiresIn, int(EmbedLife/time.Second)))*time.Second)
 	}
-	now := e.now().UTC()
 	t := &embedToken{
 		ID: newToken()[:22], Key: key.ID, Issuer: in.Issuer, Tenant: in.Tenant, Subject: in.Subject, Name: in.Name, Groups: in.Groups,
-		Conversation: in.Conversation, Scopes: in.Scopes, Issued: now, Ends: now.Add(life),
+		Conversation: in.Conversation, Approval: in.Approval, Scopes: in.Scopes, Actor: in.Actor,
 	}
 	if err := t.check(); err != nil {
 		return err
@@ -191,6 +215,11 @@ func (e *embedder) mint(w http.ResponseWriter, r *http.Request) error {
 	if !key.owns(t.principal()) {
 		return errNamespace
 	}
+	// The time of the store: "all that were issued until now" has to mean those of every machine.
+	if t.Issued, err = e.inbox.Time(r.Context(), t.principal()); err != nil {
+		return err
+	}
+	t.Ends = t.Issued.Add(life)
 	token, err := e.seal(t)
 	if err != nil {
 		return err
@@ -199,7 +228,7 @@ func (e *embedder) mint(w http.ResponseWriter, r *http.Request) error {
 		return &badRequest{why: fmt.Sprintf("the token would be longer than %d bytes: name fewer groups", maxEmbed)}
 	}
 	return writeJSON(w, http.StatusCreated, client.EmbedToken{
-		ID: t.ID, Token: token, ExpiresAt: t.Ends, Principal: client.Principal(t.principal()), Conversation: t.Conversation, Scopes: t.Scopes,
+		ID: t.ID, Token: token, ExpiresAt: t.Ends, Principal: client.Principal(t.principal()), Conversation: t.Conversation, Approval: t.Approval, Scopes: t.Scopes, Actor: t.Actor,
 	})
 }
 
@@ -207,8 +236,8 @@ func (t *embedToken) check() error {
 	if t.Subject == "" {
 		return &badRequest{why: "subject must name the person, as your product knows them for ever"}
 	}
-	if t.Conversation == "" || len(t.Conversation) > 100 || strings.ContainsFunc(t.Conversation, unicode.IsControl) {
-		return &badRequest{why: "conversation must be a name of 1 to 100 bytes without control characters"}
+	if err := t.checkBinding(); err != nil {
+		return err
 	}
 	if len(t.Scopes) == 0 {
 		return &badRequest{why: "scopes must list read, answer or call"}
@@ -218,8 +247,37 @@ func (t *embedToken) check() error {
 			return &badRequest{why: fmt.Sprintf("%q is no scope: there are read, answer and call", scope)}
 		}
 	}
+	switch t.Actor {
+	case "", inbox.Person:
+	case inbox.Model:
+		if slices.Contains(t.Scopes, ScopeAnswer) {
+			return &badRequest{why: "a model answers nothing: its scopes are read and call"}
+		}
+	default:
+		return &badRequest{why: "actor must be person or model"}
+	}
 	if _, err := inbox.ParsePrincipal(t.principal().Key()); err != nil || len(t.principal().Key()) > maxPrincipal {
 		return &badRequest{why: fmt.Sprintf("issuer, tenant and subject are longer than %d bytes together", maxPrincipal)}
+	}
+	return nil
+}
+
+// checkBinding wants one thing that the token sees.
+func (t *embedToken) checkBinding() error {
+	named := func(name string) bool { return len(name) <= 100 && !strings.ContainsFunc(name, unicode.IsControl) }
+	switch {
+	case t.Approval == "" && (t.Conversation == "" || !named(t.Conversation)):
+		return &badRequest{why: "conversation must be a name of 1 to 100 bytes without control characters; or approval, in its place, the id of an approval"}
+	case t.Approval == "":
+		return nil
+	case t.Conversation != "":
+		return &badRequest{why: "a token sees one conversation, or one approval in its place, not both"}
+	case !named(string(t.Approval)):
+		return &badRequest{why: "approval must be the id of an approval"}
+	case t.Actor == inbox.Model:
+		return &badRequest{why: "a model decides nothing: a token of an approval is for a person"}
+	case slices.Contains(t.Scopes, ScopeCall):
+		return &badRequest{why: "a token of an approval calls nothing: its scopes are read and answer"}
 	}
 	return nil
 }
@@ -254,7 +312,7 @@ func (e *embedder) revoke(w http.ResponseWriter, r *http.Request) error {
 	if !key.owns(p) {
 		return errNamespace
 	}
-	if err := e.inbox.RevokeToken(r.Context(), p, in.ID, EmbedLife+clockSkew); err != nil {
+	if err := e.inbox.RevokeToken(r.Context(), p, in.ID, EmbedLife); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

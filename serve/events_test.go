@@ -7,14 +7,17 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/seal"
 	"github.com/parley-mcp/parley/serve"
+	"github.com/parley-mcp/parley/serve/internal/conform"
 	"github.com/parley-mcp/parley/store/memstore"
 )
 
@@ -54,6 +57,7 @@ func (b *bench) stream(header http.Header) (next func() sse, stop func()) {
 					e.data = value
 				case "":
 					if e.event != "" {
+						conform.Stream(b.t, e.event, []byte(e.data))
 						return e
 					}
 				}
@@ -117,6 +121,7 @@ func TestEventsFollowACall(t *testing.T) {
 func TestEventStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	const most = 3
+	limited := make(chan string, 1)
 	in := inbox.New(memstore.New(nil), seal.NewRing(), nil)
 	h, err := host.New(in, nil, nil)
 	if err != nil {
@@ -124,6 +129,12 @@ func TestEventStreamsAreBounded(t *testing.T) {
 	}
 	api := httptest.NewServer(serve.New(h, in, &serve.Options{
 		Streams: most,
+		Limited: func(reason string) {
+			select {
+			case limited <- reason:
+			default: // of those that come back until the host has noticed
+			}
+		},
 		Identify: func(r *http.Request) (*serve.Session, error) {
 			return &serve.Session{Principal: inbox.Principal{Issuer: "test", Subject: r.Header.Get("Authorization")}}, nil
 		},
@@ -148,6 +159,9 @@ func TestEventStreamsAreBounded(t *testing.T) {
 	if p.Params.Reason != "too_many_streams" || p.Params.Limit != most {
 		t.Errorf("params %+v", p.Params)
 	}
+	if reason := <-limited; reason != serve.ReasonTooManyStreams {
+		t.Errorf("limited by %q", reason)
+	}
 	_, stopBob := bob.stream(nil)
 	defer stopBob()
 
@@ -157,6 +171,68 @@ func TestEventStreamsAreBounded(t *testing.T) {
 			t.Fatal("a stream that ended still counts")
 		}
 	}
+}
+
+// Requests that wait for a call take places of the same count, each as long as it waits:
+// beside streams, and streams beside them. Some places are for streams alone, so that
+// programs that wait for a person's answer leave the person's page one. A request that
+// does not wait takes none.
+func TestWaitsAreBounded(t *testing.T) {
+	t.Parallel()
+	local, err := serve.OpenLocal(filepath.Join(t.TempDir(), "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := setupWith(t, &serve.Options{Local: local, Streams: 2})
+	c := b.run("seat", map[string]any{})
+	poll := "/v1/calls/" + c.ID + "?since=" + jsonText(c.Version)
+	refused := func(path string, limit int) {
+		t.Helper()
+		var p struct {
+			Params struct {
+				Reason string
+				Limit  int
+			}
+		}
+		r := b.get(path).code(http.StatusTooManyRequests, "limit").decode(&p)
+		if p.Params.Reason != serve.ReasonTooManyStreams || p.Params.Limit != limit || r.header.Get("Retry-After") == "" {
+			t.Errorf("params %+v, Retry-After %q", p.Params, r.header.Get("Retry-After"))
+		}
+	}
+
+	// One waits. It is refused while it meets one of those by which this is found out:
+	// these give their place back before they are answered.
+	limit, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	waited := make(chan int, 1)
+	go func() {
+		status := http.StatusTooManyRequests
+		for status == http.StatusTooManyRequests && limit.Err() == nil {
+			status = b.try(poll + "&wait=60")
+		}
+		waited <- status
+	}()
+	for b.try(poll+"&wait=0.001") != http.StatusTooManyRequests {
+		if limit.Err() != nil {
+			t.Fatal("who waits takes no place")
+		}
+	}
+	refused(poll+"&wait=30", 1)
+	_, stop := b.stream(nil)
+	defer stop()
+	refused("/v1/events", 2)
+	b.post("/v1/calls/"+c.ID+"/stop", nil).want(http.StatusOK).decode(&c)
+	if status := <-waited; status != http.StatusOK {
+		t.Errorf("who waited got %d", status)
+	}
+
+	poll = "/v1/calls/" + c.ID + "?since=" + jsonText(c.Version)
+	b.get(poll + "&wait=0.001").want(http.StatusOK)
+	_, stop = b.stream(nil)
+	defer stop()
+	refused(poll+"&wait=30", 2)
+	b.get(poll).want(http.StatusOK)
+	b.get(poll + "&wait=0").want(http.StatusOK)
 }
 
 // try opens a stream, closes it, and returns its status.
@@ -184,4 +260,70 @@ func TestEventStreamsAreBoundedByDefault(t *testing.T) {
 		defer stop()
 	}
 	b.get("/v1/events").code(http.StatusTooManyRequests, "limit")
+}
+
+// Whoever may name any number of people opens no more streams than their issuer may have,
+// and all issuers together no more than the host has; what is closed can be opened again.
+func TestEventStreamsOfManyPeople(t *testing.T) {
+	t.Parallel()
+	in := inbox.New(memstore.New(nil), seal.NewRing(), nil)
+	h, err := host.New(in, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httptest.NewServer(serve.New(h, in, &serve.Options{
+		IssuerStreams: 3, AllStreams: 5,
+		Identify: func(r *http.Request) (*serve.Session, error) {
+			issuer, subject, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "/")
+			return &serve.Session{Principal: inbox.Principal{Issuer: issuer, Subject: subject}}, nil
+		},
+	}).Handler())
+	t.Cleanup(func() {
+		api.CloseClientConnections() // ends the streams
+		api.Close()
+	})
+	as := func(who string) *bench { return &bench{t: t, base: api.URL, token: who} }
+	refused := func(who, reason string, limit int) {
+		t.Helper()
+		var p struct {
+			Params struct {
+				Reason string
+				Limit  int
+			}
+		}
+		as(who).get("/v1/events").code(http.StatusTooManyRequests, "limit").decode(&p)
+		if p.Params.Reason != reason || p.Params.Limit != limit {
+			t.Errorf("%s: params %+v", who, p.Params)
+		}
+	}
+	var stop func()
+	for _, who := range []string{"acme/1", "acme/2", "acme/3"} {
+		_, stop = as(who).stream(nil)
+		defer stop()
+	}
+	refused("acme/4", serve.ReasonTooManyIssuerStreams, 3)
+	for _, who := range []string{"other/1", "third/1"} { // acme does not take what is theirs
+		_, stop := as(who).stream(nil)
+		defer stop()
+	}
+	refused("other/2", serve.ReasonTooManyAllStreams, 5)
+	stop() // of acme/3
+	for {
+		// The host notices a closed connection a moment later.
+		ctx, cancel := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, api.URL+"/v1/events", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer acme/4")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		cancel()
+		if resp.StatusCode == http.StatusOK {
+			return
+		}
+	}
 }

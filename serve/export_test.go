@@ -11,8 +11,8 @@ const FreshLife = freshLife
 // SetKeepAlive is before the server is used.
 func (s *Server) SetKeepAlive(d time.Duration) { s.keepAlive = d }
 
-// SetEmbedNow replaces the clock of tokens for pages, before the server is used.
-func (s *Server) SetEmbedNow(now func() time.Time) { s.embed.now = now }
-
 // SetBodyTime shortens the time that a body may take.
 func (s *Server) SetBodyTime(d time.Duration) { s.bodyTime = d }
+
+// SetAssignedPace is before the server is used.
+func (s *Server) SetAssignedPace(d time.Duration) { s.assignedPace = d }

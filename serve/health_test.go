@@ -94,7 +94,7 @@ func TestProbes(t *testing.T) {
 	probe("GET", "/readyz", 503)
 	probe("GET", "/healthz", 200)
 
-	r := httptest.NewRequest("GET", "/healthz/more", nil)
+	r := httptest.NewRequest(http.MethodGet, "/healthz/more", nil)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
 	if w.Code == http.StatusOK {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/parley-mcp/parley/internal/seal"
 	"github.com/parley-mcp/parley/serve"
 	"github.com/parley-mcp/parley/store/memstore"
+	"github.com/parley-mcp/parley/web"
 )
 
 // A token of a page never becomes more than it is: an address that signs in the person
@@ -24,7 +26,7 @@ import (
 func TestEmbedTokenIsNoSignIn(t *testing.T) {
 	t.Parallel()
 	e := embed(t)
-	page := e.as(e.mint(e.acme, http.StatusCreated, person("ann", "v_1", "read", "answer", "call")).Token)
+	page := e.as(e.mint(e.acme, person("ann", "v_1", "read", "answer", "call")).Token)
 	page.post("/v1/sign-in/addresses", nil).code(http.StatusForbidden, "scope")
 	e.post("/v1/sign-in/addresses", nil).want(http.StatusCreated)
 }
@@ -37,12 +39,13 @@ func TestStreamsEndWithTheSession(t *testing.T) {
 		"revoked": func(e *embedding, id string) {
 			e.as(e.acme).post("/v1/embed-tokens/revoke", map[string]any{"tenant": "eu", "subject": "ann", "id": id}).want(http.StatusNoContent)
 		},
+		"erased":   func(e *embedding, _ string) { e.post("/v1/ops/people/erase", ann).want(http.StatusNoContent) },
 		"disabled": func(e *embedding, _ string) { e.post("/v1/ops/people/disable", ann).want(http.StatusNoContent) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := embed(t)
-			token := e.mint(e.acme, http.StatusCreated, person("ann", "v_1", "read", "call"))
+			token := e.mint(e.acme, person("ann", "v_1", "read", "call"))
 			e.as(token.Token).run("seat", map[string]any{}) // which ends when the person is disabled
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, e.base+"/v1/events", http.NoBody)
 			if err != nil {
@@ -122,7 +125,7 @@ func TestQuietStreamsEndWithTheSession(t *testing.T) {
 func TestWaitEndsWithTheSession(t *testing.T) {
 	t.Parallel()
 	e := embed(t)
-	token := e.mint(e.acme, http.StatusCreated, person("ann", "v_1", "read", "call"))
+	token := e.mint(e.acme, person("ann", "v_1", "read", "call"))
 	page := e.as(token.Token)
 	c := page.run("seat", map[string]any{})
 	got := make(chan int, 1)
@@ -140,7 +143,7 @@ func TestWaitEndsWithTheSession(t *testing.T) {
 func TestDecisionLeftOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, a := asked(t, b.inbox, serve.LocalPrincipal, "v_1", inbox.Ask{})
+	_, a := asked(t, b.inbox, serve.LocalPrincipal, inbox.Ask{})
 	for _, body := range []string{`{}`, `null`, `{"allow":null}`, `{"allowed":true}`, `{"scope":"once"}`} {
 		b.post("/v1/approvals/"+string(a.ID), body).code(http.StatusBadRequest, "bad_request")
 	}
@@ -155,11 +158,11 @@ func TestGroupsOfNow(t *testing.T) {
 	e := embed(t)
 	ann := inbox.Principal{Issuer: "https://acme.example", Tenant: "eu", Subject: "ann"}
 	in := map[string]any{"tenant": "eu", "subject": "ann", "conversation": "v_1", "scopes": []string{"read", "answer", "call"}, "groups": []string{"admins"}}
-	c := e.as(e.mint(e.acme, http.StatusCreated, in).Token).run("seat", map[string]any{})
+	c := e.as(e.mint(e.acme, in).Token).run("seat", map[string]any{})
 	if groups, err := e.inbox.Groups(t.Context(), ann); err != nil || len(groups) != 1 {
 		t.Fatalf("%v, %v", groups, err)
 	}
-	later := e.as(e.mint(e.acme, http.StatusCreated, person("ann", "v_1", "read", "answer")).Token)
+	later := e.as(e.mint(e.acme, person("ann", "v_1", "read", "answer")).Token)
 	later.post("/v1/questions/"+c.Questions[0]+"/answer", map[string]any{"action": "decline"}).want(http.StatusOK)
 	if groups, err := e.inbox.Groups(t.Context(), ann); err != nil || groups == nil || len(groups) != 0 {
 		t.Errorf("the person is still in %v, %v", groups, err)
@@ -243,6 +246,12 @@ func TestProductsDoNotSignOut(t *testing.T) {
 	if got := ask(http.MethodGet, "/", http.Header{"Cookie": {ann.Issuer}}); got != http.StatusForbidden {
 		t.Errorf("the page of a disabled person: %d", got)
 	}
+	for there, button := range map[bool]int{true: 1, false: 0} {
+		text := string(web.DisabledPage(there))
+		if strings.Count(text, `action="/sign-out"`) != button || strings.Contains(text, "<script") || !strings.Contains(text, "taken your access away") {
+			t.Errorf("the page of a disabled person is\n%s", text)
+		}
+	}
 }
 
 // A request that is refused is told what to do next, and none of it comes back.
@@ -256,6 +265,9 @@ func TestProblemsSayWhatNext(t *testing.T) {
 		{e.acme, `{"subject":"sentinel",`, "bad_request", "too early"},
 		{e.acme, `{"subject":sentinel}`, "bad_request", "at byte 12"},
 		{e.acme, `{"scopes":"sentinel"}`, "bad_request", "another kind of value"},
+		{e.acme, `{"subject":"ann","conversation":"c","scopes":["read"],"Subject":"sentinel"}`, "bad_request", "in two ways"},
+		{e.acme, `{"subject":"ann","conversation":"c","scopes":["read"],"subject":"sentinel"}`, "bad_request", "in two ways"},
+		{e.acme, `{"subject":"ann","conversation":"c","scopes":["read"],"\u017fubject":"sentinel"}`, "bad_request", "in two ways"},
 		{e.acme, `{"subject":"ann","tenant":"sentinel","conversation":"c","scopes":["read"]}`, "namespace", "tenants"},
 	} {
 		r := e.as(test.key).post("/v1/embed-tokens", test.body)
@@ -266,40 +278,51 @@ func TestProblemsSayWhatNext(t *testing.T) {
 	}
 }
 
-// A token of a machine whose clock is ahead would be good again after its revocation is
-// forgotten.
-func TestTokenOfTheFuture(t *testing.T) {
+// What is minted and what is revoked is compared in the time of the store, whatever the
+// clocks of the machines say.
+func TestTokenTime(t *testing.T) {
 	t.Parallel()
 	key, row, err := serve.NewAPIKey("acme", "https://acme.example", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, ring := inbox.New(memstore.New(nil), seal.NewRing(), nil), inbox.NewKeys()
-	h, err := host.New(in, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	nobody := func(*http.Request) (*serve.Session, error) { return nil, serve.ErrSignedOut }
-	for ahead, want := range map[time.Duration]int{0: http.StatusOK, 30 * time.Second: http.StatusOK, time.Hour: http.StatusUnauthorized, -time.Hour: http.StatusUnauthorized} {
-		one := serve.New(h, in, &serve.Options{Identify: nobody, APIKeys: []*serve.APIKey{row}, Keys: ring})
-		one.SetEmbedNow(func() time.Time { return time.Now().Add(ahead) })
-		two := serve.New(h, in, &serve.Options{Identify: nobody, APIKeys: []*serve.APIKey{row}, Keys: ring})
-		ask := func(s *serve.Server, method, path, bearer, body string) *httptest.ResponseRecorder {
+	for _, ahead := range []time.Duration{0, 30 * time.Second, time.Hour, -30 * time.Second, -time.Hour} {
+		var later atomic.Int64 // of the store
+		store := memstore.New(&memstore.Options{Now: func() time.Time { return time.Now().Add(-ahead + time.Duration(later.Load())) }})
+		in := inbox.New(store, seal.NewRing(), nil)
+		h, err := host.New(in, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		nobody := func(*http.Request) (*serve.Session, error) { return nil, serve.ErrSignedOut }
+		server := serve.New(h, in, &serve.Options{Identify: nobody, APIKeys: []*serve.APIKey{row}, Keys: inbox.NewKeys()})
+		ask := func(method, path, bearer, body string, want int) []byte {
+			t.Helper()
 			r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
 			r.Header.Set("Authorization", "Bearer "+bearer)
 			w := httptest.NewRecorder()
-			s.Handler().ServeHTTP(w, r)
-			return w
+			if server.Handler().ServeHTTP(w, r); w.Code != want {
+				t.Errorf("a machine that is %v ahead: %s: %d, want %d", ahead, path, w.Code, want)
+			}
+			return w.Body.Bytes()
 		}
-		var out embedToken
-		minted := ask(one, http.MethodPost, "/v1/embed-tokens", key, `{"subject":"ann","conversation":"c","scopes":["read"]}`)
-		if err := json.Unmarshal(minted.Body.Bytes(), &out); err != nil {
-			t.Fatal(err)
+		mint := func() (out embedToken) {
+			t.Helper()
+			if err := json.Unmarshal(ask(http.MethodPost, "/v1/embed-tokens", key, `{"subject":"ann","conversation":"c","scopes":["read"]}`, http.StatusCreated), &out); err != nil {
+				t.Fatal(err)
+			}
+			return out
 		}
-		if got := ask(two, http.MethodGet, "/v1/questions", out.Token, "").Code; got != want {
-			t.Errorf("minted %v ahead: %d, want %d", ahead, got, want)
-		}
+		token := mint()
+		ask(http.MethodGet, "/v1/questions", token.Token, "", http.StatusOK)
+		ask(http.MethodPost, "/v1/embed-tokens/revoke", key, `{"subject":"ann"}`, http.StatusNoContent)
+		ask(http.MethodGet, "/v1/questions", token.Token, "", http.StatusUnauthorized)
+		later.Add(int64(time.Second))
+		token = mint()
+		ask(http.MethodGet, "/v1/questions", token.Token, "", http.StatusOK)
+		later.Add(int64(serve.EmbedLife))
+		ask(http.MethodGet, "/v1/questions", token.Token, "", http.StatusUnauthorized)
 	}
 }
 

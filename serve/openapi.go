@@ -21,7 +21,7 @@ import (
 // The document is made of the table of routes and of the types that they read and
 // write, so it cannot say something else than the code does.
 //
-//go:generate go run ./internal/openapi ../docs/openapi.json
+//go:generate go run ./internal/openapi ../docs/openapi.json ../docs/api.md
 
 // OpenAPI is the OpenAPI 3.1 document of the API. It is served as /v1/openapi.json.
 func OpenAPI() []byte { return slices.Clone(document()) }
@@ -40,6 +40,8 @@ type operation struct {
 	in, out reflect.Type // bodies; nil: none
 	status  int          // of success; 0: 200
 	idem    bool         // takes an Idempotency-Key
+	header  []parameter
+	model   bool // changes something, and is for models too
 }
 
 type parameter struct{ name, kind, doc string }
@@ -64,6 +66,9 @@ func makeDocument() []byte {
 		op["security"] = []object{{"bearer": []string{}}, {"session": []string{}}}
 		if r.scope != "" {
 			op["x-parley-scope"] = r.scope
+		}
+		if r.op.model || strings.HasPrefix(r.pattern, "GET ") && r.scope != scopeOperator {
+			op["x-parley-model"] = true // a session of a model has it, too
 		}
 		add(r.pattern, op)
 	}
@@ -91,10 +96,7 @@ func makeDocument() []byte {
 				"session": object{"type": "apiKey", "in": "cookie", "name": "__Host-parley", "description": "The session of --auth oidc."},
 				"apiKey":  object{"type": "http", "scheme": "bearer", "description": "A key of `parley apikey`, for back ends only."},
 			},
-			"responses": object{"Problem": object{
-				"description": "What went wrong, as a row of one table: see code.",
-				"content":     object{"application/problem+json": object{"schema": d.schema(body[client.Problem]())}},
-			}},
+			"responses": object{"Problem": d.drawProblem()},
 		},
 	}, "", "  ")
 	if err != nil {
@@ -118,6 +120,9 @@ func (d *drawing) operation(pattern string, op operation) object {
 	for _, p := range op.query {
 		params = append(params, object{"name": p.name, "in": "query", "description": p.doc, "schema": object{"type": p.kind}})
 	}
+	for _, p := range op.header {
+		params = append(params, object{"name": p.name, "in": "header", "description": p.doc, "schema": object{"type": p.kind}})
+	}
 	if op.idem {
 		params = append(params, object{
 			"name": "Idempotency-Key", "in": "header", "schema": object{"type": "string", "maxLength": 200},
@@ -128,7 +133,7 @@ func (d *drawing) operation(pattern string, op operation) object {
 		out["parameters"] = params
 	}
 	if op.in != nil {
-		out["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": d.schema(op.in)}}}
+		out["requestBody"] = object{"required": op.in != body[client.Surface](), "content": object{"application/json": object{"schema": d.schema(op.in)}}}
 	}
 	status := op.status
 	if status == 0 {
@@ -137,7 +142,7 @@ func (d *drawing) operation(pattern string, op operation) object {
 	success := object{"description": http.StatusText(status)}
 	switch {
 	case path == "/v1/events":
-		success["content"] = object{"text/event-stream": object{"schema": object{"type": "string"}}}
+		success["content"] = object{"text/event-stream": d.drawEvents()}
 	case op.out != nil:
 		success["content"] = object{"application/json": object{"schema": d.schema(op.out)}}
 	case status == http.StatusOK:
@@ -145,10 +150,6 @@ func (d *drawing) operation(pattern string, op operation) object {
 	}
 	out["responses"] = object{strconv.Itoa(status): success, "default": object{"$ref": "#/components/responses/Problem"}}
 	return out
-}
-
-func itoa(status int) string {
-	return string([]byte{byte('0' + status/100), byte('0' + status/10%10), byte('0' + status%10)})
 }
 
 // operationID makes "postCallsStop" of "POST /v1/calls/{id}/stop".

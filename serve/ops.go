@@ -65,7 +65,7 @@ func (s *Server) forPerson(w http.ResponseWriter, r *asker, do func(*asker, inbo
 	if err != nil {
 		return err
 	}
-	src := source(r.Request, r.Session)
+	src := source(r.Request, r.Session, r.via)
 	src.By = r.principal
 	r.Request = r.WithContext(inbox.WithSource(r.Context(), src))
 	if err := do(r, p); err != nil {

@@ -58,7 +58,7 @@ func TestOperator(t *testing.T) {
 	e := embed(t)
 	ann := inbox.Principal{Issuer: "https://acme.example", Tenant: "eu", Subject: "ann"}
 	row := map[string]any{"issuer": ann.Issuer, "tenant": ann.Tenant, "subject": ann.Subject}
-	page := e.as(e.mint(e.acme, http.StatusCreated, person("ann", "v_1", "read", "answer", "call")).Token)
+	page := e.as(e.mint(e.acme, person("ann", "v_1", "read", "answer", "call")).Token)
 	c := page.run("seat", map[string]any{})
 	for _, path := range []string{"/v1/ops/people/disable", "/v1/ops/people/enable", "/v1/ops/people/erase", "/v1/ops/webhooks/x/redeliver"} {
 		page.post(path, row).code(http.StatusForbidden, "scope")
@@ -68,7 +68,7 @@ func TestOperator(t *testing.T) {
 
 	e.post("/v1/ops/people/disable", row).want(http.StatusNoContent)
 	page.get("/v1/questions").code(http.StatusForbidden, "disabled")
-	fresh := e.as(e.mint(e.acme, http.StatusCreated, person("ann", "v_1", "read")).Token)
+	fresh := e.as(e.mint(e.acme, person("ann", "v_1", "read")).Token)
 	fresh.get("/v1/calls/"+c.ID).code(http.StatusForbidden, "disabled")
 	call, err := e.inbox.Call(t.Context(), ann, inbox.CallID(c.ID))
 	if err != nil || call.State != inbox.Denied {
@@ -88,7 +88,37 @@ func TestOperator(t *testing.T) {
 		t.Errorf("nothing tells who disabled: %+v", list.Entries)
 	}
 	e.post("/v1/ops/people/erase", row).want(http.StatusNoContent)
-	page.get("/v1/calls/"+c.ID).code(http.StatusNotFound, "not_found")
+	page.get("/v1/calls/"+c.ID).code(http.StatusUnauthorized, "signed_out")
+	back := e.as(e.mint(e.acme, person("ann", "v_1", "read")).Token)
+	back.get("/v1/calls/"+c.ID).code(http.StatusNotFound, "not_found")
+}
+
+// Erasing a person ends what they had in their hands, and gives nobody their access back.
+func TestErasedTokens(t *testing.T) {
+	t.Parallel()
+	e := embed(t)
+	row := map[string]any{"issuer": "https://acme.example", "tenant": "eu", "subject": "ann"}
+	token := func() *bench {
+		return e.as(e.mint(e.acme, person("ann", "v_1", "read", "call")).Token)
+	}
+	minted := e.mint(e.acme, person("ann", "v_1", "read", "call"))
+	revoked, page := e.as(minted.Token), token()
+	e.as(e.acme).post("/v1/embed-tokens/revoke", map[string]any{"tenant": "eu", "subject": "ann", "id": minted.ID}).want(http.StatusNoContent)
+	page.get("/v1/questions").want(http.StatusOK)
+	e.post("/v1/ops/people/erase", row).want(http.StatusNoContent)
+	for what, b := range map[string]*bench{"one of before": page, "one that was revoked": revoked} {
+		if r := b.get("/v1/questions"); r.status != http.StatusUnauthorized {
+			t.Errorf("%s: %d", what, r.status)
+		}
+		b.post("/v1/calls", map[string]any{"conversation": "v_1", "server": "desk", "tool": "plain", "arguments": map[string]any{}}).want(http.StatusUnauthorized)
+	}
+	ann := inbox.Principal{Issuer: "https://acme.example", Tenant: "eu", Subject: "ann"}
+	if calls, err := e.inbox.Calls(t.Context(), ann, inbox.CallFilter{}); len(calls) > 0 || err != nil {
+		t.Errorf("who was erased has %d calls, %v", len(calls), err)
+	}
+	e.post("/v1/ops/people/disable", row).want(http.StatusNoContent)
+	e.post("/v1/ops/people/erase", row).want(http.StatusNoContent)
+	token().get("/v1/questions").code(http.StatusForbidden, "disabled")
 }
 
 // A server that asks too much: the person learns of it, and stops all of it at once.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/parley-mcp/parley/form"
 	"github.com/parley-mcp/parley/host"
@@ -20,12 +21,26 @@ var (
 	errWrongHost   = errors.New("this host is not known by that name")
 	errScope       = errors.New("the session does not have the scope of the route")
 	errMethod      = errors.New("the path does not have this method")
+	errUnchecked   = errors.New("who sent the request cannot be checked at the moment")
 )
+
+// retryAfter, in seconds, is what an answer 503, or 429 for want of a place to wait, says of
+// coming back (RFC 9110 10.2.3, RFC 6585 4): as long as an event stream waits.
+const retryAfter = "2"
 
 // A badRequest is a request that no state of the host would accept.
 type badRequest struct{ why string }
 
 func (e *badRequest) Error() string { return e.why }
+
+// An uncheckedError says why nobody can tell who sent a request. Nothing else shows
+// through it: a store's "not found" would be that of a row, and not of the session.
+type uncheckedError struct{ err error }
+
+func (e *uncheckedError) Error() string { return errUnchecked.Error() + ": " + e.err.Error() }
+
+// Is makes it match errUnchecked.
+func (e *uncheckedError) Is(target error) bool { return target == errUnchecked }
 
 // A checkError carries what is wrong with what a person typed, field by field.
 type checkError struct{ errs form.Errors }
@@ -45,6 +60,7 @@ type problem struct {
 var problems = []problem{
 	{ErrTokenUsed, http.StatusUnauthorized, "token_used", "This address was used already."},
 	{ErrSignedOut, http.StatusUnauthorized, "signed_out", "You are not signed in."},
+	{errUnchecked, http.StatusServiceUnavailable, "unavailable", "This host cannot check at the moment who you are."},
 	{errCrossOrigin, http.StatusForbidden, "cross_origin", "Another site sent this request."},
 	{errScope, http.StatusForbidden, "scope", "This session may not do that."},
 	{errAPIKey, http.StatusUnauthorized, "api_key", "This needs an API key of this host."},
@@ -74,15 +90,36 @@ var problems = []problem{
 	{inbox.ErrStoreFull, http.StatusInsufficientStorage, "storage_full", "This host has no room left to store anything."},
 	{inbox.ErrOpen, http.StatusConflict, "question_open", "The question has no answer."},
 	{inbox.ErrNotOpened, http.StatusConflict, "not_opened", "The address was not opened."},
+	{inbox.ErrUnreadable, http.StatusInternalServerError, "sealed", "What is stored of it cannot be read."},
 	{inbox.ErrSealed, http.StatusInternalServerError, "sealed", "This host's keys do not open what is stored."},
 	{context.Canceled, 499, "gone", "The request was given up."},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout, "timeout", "That took too long."},
+}
+
+// ownProblems are those of errors that describe knows by their type, or not at all.
+var ownProblems = []problem{
+	{nil, http.StatusBadRequest, "bad_request", "The request cannot be read."},
+	{nil, http.StatusRequestEntityTooLarge, "too_large", "The request is too large."},
+	{nil, http.StatusUnprocessableEntity, "check_failed", "There is a problem with what was entered."},
+	{nil, http.StatusBadGateway, "sign_in_failed", "The sign-in did not come about."},
+	{nil, http.StatusBadGateway, "unreachable", "The server cannot be reached."},
+	{nil, http.StatusInternalServerError, "internal", "Something went wrong in this host."},
+}
+
+func ownProblem(code string) client.Problem {
+	i := slices.IndexFunc(ownProblems, func(row problem) bool { return row.code == code })
+	return ownProblems[i].wire()
+}
+
+func (p *problem) wire() client.Problem {
+	return client.Problem{Status: p.status, Code: p.code, Title: p.title}
 }
 
 // describe finds the row for err. The detail is shown only where the text was
 // written for people; anything else stays in the log.
 func describe(err error) client.Problem {
 	var (
+		p        client.Problem
 		bad      *badRequest
 		tooLarge *http.MaxBytesError
 		check    *checkError
@@ -91,37 +128,35 @@ func describe(err error) client.Problem {
 	)
 	switch {
 	case errors.As(err, &bad):
-		return client.Problem{Status: http.StatusBadRequest, Code: "bad_request", Title: "The request cannot be read.", Detail: bad.why}
+		p = ownProblem("bad_request")
+		p.Detail = bad.why
+		return p
 	case errors.As(err, &tooLarge):
-		return client.Problem{
-			Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: "The request is too large.",
-			Params: map[string]any{"limit": tooLarge.Limit},
-		}
+		p = ownProblem("too_large")
+		p.Params = map[string]any{"limit": tooLarge.Limit}
+		return p
 	case errors.As(err, &check):
-		return client.Problem{
-			Status: http.StatusUnprocessableEntity, Code: "check_failed", Title: "There is a problem with what was entered.",
-			Detail: check.Error(), Errors: check.errs,
-		}
+		p = ownProblem("check_failed")
+		p.Detail, p.Errors = check.Error(), check.errs
+		return p
 	case errors.As(err, &signIn):
-		return client.Problem{
-			Status: http.StatusBadGateway, Code: "sign_in_failed", Title: "The sign-in did not come about.",
-			Detail: "Signing in to " + signIn.Server + " did not come about: " + signIn.Why + ".", Params: map[string]any{"server": signIn.Server},
-		}
+		p = ownProblem("sign_in_failed")
+		p.Detail, p.Params = "Signing in to "+signIn.Server+" did not come about: "+signIn.Why+".", map[string]any{"server": signIn.Server}
+		return p
 	case errors.As(err, &away):
-		return client.Problem{
-			Status: http.StatusBadGateway, Code: "unreachable", Title: "The server cannot be reached.",
-			Detail: unreachable(away), Params: map[string]any{"server": away.Server},
-		}
+		p = ownProblem("unreachable")
+		p.Detail, p.Params = unreachable(away), map[string]any{"server": away.Server}
+		return p
 	}
 	for _, row := range problems {
 		if !errors.Is(err, row.is) {
 			continue
 		}
-		p := client.Problem{Status: row.status, Code: row.code, Title: row.title}
+		p = row.wire()
 		detail(&p, err)
 		return p
 	}
-	return client.Problem{Status: http.StatusInternalServerError, Code: "internal", Title: "Something went wrong in this host."}
+	return ownProblem("internal")
 }
 
 // detail adds what the error's type knows beyond its row.
@@ -143,7 +178,9 @@ func detail(p *client.Problem, err error) {
 	case errors.As(err, &state):
 		p.Params = map[string]any{"state": state.State}
 	case errors.Is(err, host.ErrSignInOver):
-		p.Detail = "It was finished already, took longer than ten minutes, or was begun by somebody else. Nothing was changed."
+		p.Detail = "It took longer than ten minutes, did not come about, is being finished at this moment, or was begun by somebody else. This request changed nothing."
+	case errors.Is(err, errUnchecked):
+		p.Detail = "This host cannot check at the moment who you are. You are still signed in if you were; nothing was changed. Try again in a moment."
 	case errors.Is(err, errNamespace):
 		p.Detail = "Leave the issuer out for the key's own, and name one of the tenants that the key was made for; a key without tenants names people without one."
 	case errors.Is(err, errAPIKey):
@@ -161,6 +198,8 @@ func closedSentence(state inbox.QuestionState, by inbox.Closer) string {
 		return "The time to answer has passed."
 	case by == inbox.ByPerson:
 		return "It was answered already, here or in another window."
+	case by == inbox.ByServer && state == inbox.Accepted:
+		return "The server said that it is done there, and the call went on."
 	case by == inbox.ByServer:
 		return "The server withdrew the question."
 	case by == inbox.ByStop:
@@ -181,6 +220,16 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.log.ErrorContext(r.Context(), "request failed", "id", id, "route", r.Pattern, "err", err)
 		p.Detail = "The host's log has it under " + id + "."
 	}
+	if limit, ok := errors.AsType[*inbox.LimitError](err); ok && p.Status == http.StatusTooManyRequests {
+		switch limit.Reason {
+		case ReasonTooManyStreams, ReasonTooManyIssuerStreams, ReasonTooManyAllStreams:
+			w.Header().Set("Retry-After", retryAfter)
+		}
+		if s.limited != nil {
+			s.limited(limit.Reason)
+		}
+	}
+	s.logUnchecked(r.Context(), r.Pattern, err)
 	if p.Status == http.StatusInsufficientStorage {
 		s.log.ErrorContext(r.Context(), "the store is full", "route", r.Pattern, "err", err)
 	}
@@ -192,6 +241,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="parley"`)
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter)
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)

@@ -18,16 +18,16 @@ import (
 func questionID(r *asker) inbox.QuestionID { return inbox.QuestionID(r.PathValue("id")) }
 
 // readQuestion reads a question with the call around it and draws it.
-func (s *Server) readQuestion(ctx context.Context, p inbox.Principal, id inbox.QuestionID) (*client.Question, error) {
-	q, err := s.inbox.Question(ctx, p, id)
+func (s *Server) readQuestion(ctx context.Context, session *Session, id inbox.QuestionID) (*client.Question, error) {
+	q, err := whatIsThere(s.inbox.Question(ctx, session.Principal, id))
 	if err != nil {
 		return nil, err
 	}
-	c, questions, err := s.whole(ctx, p, q.Call)
+	c, questions, err := s.whole(ctx, session.Principal, q.Call)
 	if err != nil {
 		return nil, err
 	}
-	return s.questionRow(q, c, inRound(questions, q.Round)), nil
+	return s.questionRow(session, q, c, inRound(questions, q.Round)), nil
 }
 
 func inRound(questions []*inbox.Question, round int) (n int) {
@@ -40,7 +40,7 @@ func inRound(questions []*inbox.Question, round int) (n int) {
 }
 
 func (s *Server) answerQuestion(w http.ResponseWriter, r *asker, id inbox.QuestionID) error {
-	row, err := s.readQuestion(r.Context(), r.principal, id)
+	row, err := s.readQuestion(r.Context(), r.Session, id)
 	if err != nil {
 		return err
 	}
@@ -97,11 +97,7 @@ func (s *Server) answer(w http.ResponseWriter, r *asker) error {
 	default:
 		return &badRequest{why: "action must be accept, decline or cancel"}
 	}
-	var err error
-	if in.Via, err = readVia(in.Via); err != nil {
-		return err
-	}
-	a := inbox.Answer{Action: in.Action, Via: in.Via, Assurance: r.assurance(), Key: r.Header.Get("Idempotency-Key")}
+	a := inbox.Answer{Action: in.Action, Via: r.via, Assurance: r.assurance(), Key: r.key()}
 	if in.Action == inbox.Accept {
 		if in.Input != nil && in.Content != nil {
 			return &badRequest{why: "give input (what was typed) or content (JSON), not both"}
@@ -171,7 +167,7 @@ func (s *Server) questions(w http.ResponseWriter, r *asker) error {
 	default:
 		return &badRequest{why: "state must be open, or be left out"}
 	}
-	rows, err := s.listQuestions(r.Context(), r.principal, query)
+	rows, err := s.listQuestions(r.Context(), r.Session, query)
 	if err != nil {
 		return err
 	}
@@ -185,17 +181,17 @@ func digest(s string) string {
 
 // listQuestions draws the newest questions, the oldest of them first: it waits
 // longest. Each call is read once, and of it only what the rows need is kept.
-func (s *Server) listQuestions(ctx context.Context, p inbox.Principal, filter inbox.QuestionFilter) ([]*client.Question, error) {
+func (s *Server) listQuestions(ctx context.Context, session *Session, filter inbox.QuestionFilter) ([]*client.Question, error) {
 	type around struct {
 		call *inbox.Call
 		of   map[int]int // questions by round
 	}
 	calls := map[inbox.CallID]around{}
 	rows := []*client.Question{}
-	err := s.eachQuestion(ctx, p, filter, func(q *inbox.Question) error {
+	err := s.eachQuestion(ctx, session.Principal, filter, func(q *inbox.Question) error {
 		a, ok := calls[q.Call]
 		if !ok {
-			c, questions, err := s.whole(ctx, p, q.Call)
+			c, questions, err := s.whole(ctx, session.Principal, q.Call)
 			if errors.Is(err, inbox.ErrNotFound) { // erased since
 				return nil
 			}
@@ -209,7 +205,7 @@ func (s *Server) listQuestions(ctx context.Context, p inbox.Principal, filter in
 			}
 			calls[q.Call] = a
 		}
-		rows = append(rows, s.questionRow(q, a.call, a.of[q.Round]))
+		rows = append(rows, s.questionRow(session, q, a.call, a.of[q.Round]))
 		return nil
 	})
 	slices.Reverse(rows)

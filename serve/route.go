@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/parley-mcp/parley/inbox"
@@ -22,25 +20,26 @@ type route struct {
 
 // routes is the one table of what the API has for people who are signed in.
 var routes = []route{
-	{"GET /v1/session", "", ofNothing, (*Server).session, operation{summary: "Who is signed in", out: body[client.Session]()}},
+	{"GET /v1/session", "", ofSession, (*Server).session, operation{summary: "Who is signed in", out: body[client.Session]()}},
 	{"GET /v1/servers", ScopeCall, ofNothing, (*Server).servers, operation{summary: "The servers of this host", out: body[client.ServerList]()}},
 	{"GET /v1/servers/{id}/tools", ScopeCall, ofNothing, (*Server).tools, operation{summary: "The tools of a server", out: body[client.ToolList]()}},
-	{"POST /v1/servers/{id}/sign-in", ScopeCall, ofPerson, (*Server).serverSignIn, operation{summary: "Begin a sign-in to a server", out: body[client.SignInPage]()}},
+	{"POST /v1/servers/{id}/tools/seen", ScopeCall, ofNothing, (*Server).seenTools, operation{summary: "Record that changed tools were seen, as they were shown", in: body[client.SeenTools](), status: http.StatusNoContent}},
+	{"POST /v1/servers/{id}/sign-in", ScopeCall, ofPerson, (*Server).serverSignIn, operation{summary: "Begin a sign-in to a server", in: body[client.Surface](), out: body[client.SignInPage]()}},
 	{"POST /v1/servers/sign-in/callback", ScopeCall, ofPerson, (*Server).serverSignedIn, operation{summary: "Finish a sign-in to a server with what its authorization server answered", in: body[client.SignInReply](), out: body[client.SignInResult]()}},
 	{"POST /v1/servers/{id}/account", ScopeCall, ofPerson, (*Server).serverAccount, operation{summary: "Decide whether another account replaces the one that is signed in", in: body[client.AccountChoice](), out: body[client.SignInResult]()}},
-	{"POST /v1/servers/{id}/sign-out", ScopeCall, ofPerson, (*Server).serverSignOut, operation{summary: "Sign out of a server", status: http.StatusNoContent}},
+	{"POST /v1/servers/{id}/sign-out", ScopeCall, ofPerson, (*Server).serverSignOut, operation{summary: "Sign out of a server", in: body[client.Surface](), out: body[client.SignOutResult]()}},
 	// It lists those in sight.
 	{"GET /v1/conversations", ScopeRead, ofNothing, (*Server).conversations, operation{summary: "Conversations, the one that changed last first", out: body[client.ConversationList]()}},
 	{"GET /v1/conversations/{id}", ScopeRead, ofConversation, (*Server).conversation, operation{summary: "The newest calls and questions of a conversation", out: body[client.Snapshot]()}},
 	// The body names the conversation.
-	{"POST /v1/calls", ScopeCall, ofNothing, (*Server).compose, operation{summary: "Call a tool", in: body[client.NewCall](), out: body[client.Call](), status: http.StatusCreated, idem: true}},
+	{"POST /v1/calls", ScopeCall, ofNothing, (*Server).compose, operation{summary: "Call a tool", in: body[client.NewCall](), out: body[client.Call](), status: http.StatusCreated, idem: true, model: true}},
 	{"GET /v1/calls/{id}", ScopeRead, ofCall, (*Server).call, operation{summary: "A call, whole", out: body[client.Call](), query: []parameter{
-		{"since", "integer", "answer when the call has a higher version than this"}, {"wait", "number", "seconds to wait for that, at most 60"},
+		{"since", "integer", "answer when the call has a higher version than this"}, {"wait", "number", "seconds to wait for that, at most 60; it takes a place among the event streams, and where there is none the answer is 429 with Retry-After"},
 	}}},
-	{"POST /v1/calls/{id}/stop", ScopeAnswer, ofCall, (*Server).stop, operation{summary: "Stop a call", out: body[client.Call]()}},
-	{"POST /v1/calls/{id}/resolve", ScopeAnswer, ofCall, (*Server).resolve, operation{summary: "Decide on a call that nobody knows the end of", in: body[client.NewResolution](), out: body[client.Call]()}},
-	{"POST /v1/calls/{id}/run-again", ScopeCall, ofCall, (*Server).runAgain, operation{summary: "Run a call again that came to nothing", out: body[client.Call](), status: http.StatusCreated}},
-	{"POST /v1/calls/{id}/decline-rest", ScopeAnswer, ofCall, (*Server).declineRest, operation{summary: "Decline all open questions of a call", out: body[client.Call]()}},
+	{"POST /v1/calls/{id}/stop", ScopeAnswer, ofCall, (*Server).stop, operation{summary: "Stop a call", in: body[client.Surface](), out: body[client.Call]()}},
+	{"POST /v1/calls/{id}/resolve", ScopeAnswer, ofCall, (*Server).resolve, operation{summary: "Decide on a call that nobody knows the end of", in: body[client.NewResolution](), out: body[client.Call](), idem: true}},
+	{"POST /v1/calls/{id}/run-again", ScopeCall, ofCall, (*Server).runAgain, operation{summary: "Run a call again that came to nothing", in: body[client.Surface](), out: body[client.Call](), status: http.StatusCreated, idem: true, model: true}},
+	{"POST /v1/calls/{id}/decline-rest", ScopeAnswer, ofCall, (*Server).declineRest, operation{summary: "Decline all open questions of a call", in: body[client.Surface](), out: body[client.Call](), idem: true}},
 	// It lists those in sight.
 	{"GET /v1/questions", ScopeRead, ofNothing, (*Server).questions, operation{summary: "The newest questions, the oldest of them first", out: body[client.QuestionList](), query: []parameter{
 		{"state", "string", `"open": those that wait for an answer`},
@@ -48,7 +47,7 @@ var routes = []route{
 	{"GET /v1/questions/{id}", ScopeRead, ofQuestion, (*Server).question, operation{summary: "A question", out: body[client.Question]()}},
 	{"POST /v1/questions/{id}/check", ScopeAnswer, ofQuestion, (*Server).check, operation{summary: "What Send would send, without sending it", in: body[client.Entries](), out: body[client.Checked]()}},
 	{"POST /v1/questions/{id}/answer", ScopeAnswer, ofQuestion, (*Server).answer, operation{summary: "Answer a question", in: body[client.NewAnswer](), out: body[client.Question](), idem: true}},
-	{"POST /v1/questions/{id}/take-back", ScopeAnswer, ofQuestion, (*Server).takeBack, operation{summary: "Take an answer back that was not sent yet", out: body[client.Question]()}},
+	{"POST /v1/questions/{id}/take-back", ScopeAnswer, ofQuestion, (*Server).takeBack, operation{summary: "Take an answer back that was not sent yet", in: body[client.Surface](), out: body[client.Question]()}},
 	{"POST /v1/questions/{id}/shown", ScopeRead, ofQuestion, (*Server).shown, operation{summary: "Record that the question was shown", in: body[client.Evidence](), status: http.StatusNoContent}},
 	{"POST /v1/questions/{id}/open", ScopeAnswer, ofQuestion, (*Server).open, operation{summary: "Agree to open exactly the address that was shown", in: body[client.Consent](), out: body[client.Question]()}},
 	// It lists those in sight.
@@ -58,10 +57,10 @@ var routes = []route{
 	{"GET /v1/approvals/{id}", ScopeRead, ofApproval, (*Server).oneApproval, operation{summary: "An approval", out: body[client.Approval]()}},
 	{"POST /v1/approvals/{id}", ScopeAnswer, ofApproval, (*Server).decide, operation{summary: "Allow or deny", in: body[client.NewDecision](), out: body[client.Approval](), idem: true}},
 	{"POST /v1/approvals/{id}/shown", ScopeRead, ofApproval, (*Server).shownApproval, operation{summary: "Record that the approval was shown", in: body[client.Evidence](), status: http.StatusNoContent}},
-	{"POST /v1/approvals/{id}/revoke", ScopeAnswer, ofApproval, (*Server).revoke, operation{summary: "End an approval that covers calls to come", out: body[client.Approval]()}},
-	{"GET /v1/refusals", ScopeRead, ofPerson, (*Server).refusals, operation{summary: "Servers whose questions were not shown, because they were too many", out: body[client.RefusalList]()}},
+	{"POST /v1/approvals/{id}/revoke", ScopeAnswer, ofApproval, (*Server).revoke, operation{summary: "End an approval that covers calls to come", in: body[client.Surface](), out: body[client.Approval]()}},
+	{"GET /v1/refusals", ScopeRead, ofPerson, (*Server).refusals, operation{summary: "Servers whose questions were not shown: too many, too large, or against the policy", out: body[client.RefusalList]()}},
 	{"POST /v1/refusals/clear", ScopeAnswer, ofPerson, (*Server).clearRefusals, operation{summary: "Forget refused questions that the person has seen", in: body[client.ServerName](), status: http.StatusNoContent}},
-	{"POST /v1/servers/{id}/stop", ScopeAnswer, ofPerson, (*Server).stopServer, operation{summary: "Stop all calls of a server", out: body[client.Stopped]()}},
+	{"POST /v1/servers/{id}/stop", ScopeAnswer, ofPerson, (*Server).stopServer, operation{summary: "Stop all calls of a server", in: body[client.Surface](), out: body[client.Stopped]()}},
 	{"GET /v1/audit", ScopeRead, ofPerson, (*Server).audit, operation{summary: "What happened to the person's calls, newest first", out: body[client.AuditList](), query: []parameter{
 		{"call", "string", "of this call only"}, {"before", "integer", "the id of the last entry of the page before"},
 	}}},
@@ -72,10 +71,12 @@ var routes = []route{
 	{"POST /v1/ops/people/enable", scopeOperator, ofPerson, (*Server).enable, operation{summary: "Give the access back", in: body[client.Principal](), status: http.StatusNoContent}},
 	{"POST /v1/ops/people/erase", scopeOperator, ofPerson, (*Server).erase, operation{summary: "Remove all that there is of a person", in: body[client.Principal](), status: http.StatusNoContent}},
 	{"GET /v1/ops/webhooks", scopeOperator, ofPerson, (*Server).webhookList, operation{summary: "How the endpoints of webhooks do", out: body[client.WebhookList]()}},
-	{"POST /v1/ops/webhooks/{id}/redeliver", scopeOperator, ofPerson, (*Server).redeliver, operation{summary: "Try the dead letters of an endpoint again", out: body[client.Redelivered]()}},
+	{"POST /v1/ops/webhooks/{id}/redeliver", scopeOperator, ofPerson, (*Server).redeliver, operation{summary: "Try the dead letters of an endpoint again, and turn on one that answered 410", out: body[client.Redelivered]()}},
 	// It sends those in sight.
-	{"GET /v1/events", ScopeRead, ofNothing, (*Server).events, operation{summary: "A stream of whole rows as they change, as server-sent events", query: []parameter{
-		{"after", "integer", "the number of the last event that was seen; or the header Last-Event-ID"},
+	{"GET /v1/events", ScopeRead, ofSession, (*Server).events, operation{summary: "A stream of whole rows as they change, as server-sent events", query: []parameter{
+		{"after", "integer", "the number of the last event that was seen"},
+	}, header: []parameter{
+		{"Last-Event-ID", "integer", "the same, as browsers send it by themselves; it counts before after"},
 	}}},
 }
 
@@ -104,7 +105,11 @@ type asker struct {
 	*http.Request
 	*Session
 	principal inbox.Principal
+	via       string // of what changes something: the surface where it was done
 }
+
+// key is what makes sending the request again harmless.
+func (r *asker) key() string { return r.Header.Get("Idempotency-Key") }
 
 // serve finds out who is asking and whether they may, runs the route, and turns its
 // error into a problem.
@@ -113,15 +118,16 @@ func (s *Server) serve(route route) http.Handler {
 		panic("serve: the route " + route.pattern + " does not say whose rows it shows")
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		session, err := s.identifyAs(r)
-		if err != nil && !errors.Is(err, inbox.ErrDisabled) {
-			err = fmt.Errorf("%w: %w", ErrSignedOut, err)
-		}
+		session, err := s.asking(r)
 		if err != nil {
 			s.fail(w, r, err)
 			return
 		}
-		if !session.may(route.scope) {
+		if err := session.within(route.of); err != nil { // before the scope, which would tell routes apart
+			s.fail(w, r, err)
+			return
+		}
+		if !session.may(route.scope) || session.model() && r.Method == http.MethodPost && !route.op.model {
 			s.fail(w, r, errScope)
 			return
 		}
@@ -129,16 +135,23 @@ func (s *Server) serve(route route) http.Handler {
 			s.fail(w, r, err)
 			return
 		}
-		if r.Method == http.MethodPost && session.Groups != nil {
+		if r.Method == http.MethodPost && session.Groups != nil { // asking leaves a model without any
 			// Calls go on after an answer or a decision: by the groups of now.
 			if err := s.inbox.RememberGroups(r.Context(), session.Principal, session.Groups); err != nil {
 				s.fail(w, r, err)
 				return
 			}
 		}
-		r = r.WithContext(inbox.WithSource(r.Context(), source(r, session)))
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		if err := route.handle(s, w, &asker{Request: r, Session: session, principal: session.Principal}); err != nil {
+		via := ""
+		if r.Method == http.MethodPost {
+			if via, err = readVia(r); err != nil {
+				s.fail(w, r, err)
+				return
+			}
+		}
+		r = r.WithContext(inbox.WithSource(r.Context(), source(r, session, via)))
+		if err := route.handle(s, w, &asker{Request: r, Session: session, principal: session.Principal, via: via}); err != nil {
 			s.fail(w, r, err)
 		}
 	})

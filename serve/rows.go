@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/parley-mcp/parley/form"
@@ -59,12 +60,12 @@ func (s *Server) title(c *inbox.Call) string {
 	return plain.Line(c.Name, maxName)
 }
 
-// client.Call draws a call. Questions are those of the call, in any order.
-func (s *Server) callRow(c *inbox.Call, questions []*inbox.Question) *client.Call {
+// callRow draws a call for the session. Questions are those of the call, in any order.
+func (s *Server) callRow(session *Session, c *inbox.Call, questions []*inbox.Question) *client.Call {
 	at := s.place(c.Principal, c.Server)
 	row := &client.Call{
 		ID: c.ID, Seq: c.Seq, Version: c.Version, Conversation: c.Conversation,
-		Server: c.Server, ServerLocal: at.Local,
+		Server: c.Server, ServerLocal: at.Local, Actor: c.Actor,
 		Method: c.Method, Name: plain.Line(c.Name, maxName), Title: s.title(c),
 		Arguments: c.Arguments,
 		State:     c.State, Reason: c.Reason, Text: host.Explain(c, at.Name), Round: c.Round,
@@ -79,10 +80,16 @@ func (s *Server) callRow(c *inbox.Call, questions []*inbox.Question) *client.Cal
 	} else {
 		row.Result = c.Result
 	}
+	if session.model() && mayHoldAddresses(c) {
+		row.Withheld, row.Result, row.Error = true, nil, nil
+	}
+	if row.Unreadable = c.Unreadable; c.Unreadable && !c.State.Ended() {
+		row.Text = unreadableCall
+	}
 	open, round := 0, inRound(questions, c.Round)
 	for _, q := range questions {
 		row.Questions = append(row.Questions, q.ID)
-		if !q.State.Closed() {
+		if !q.State.Closed() && !q.Unreadable {
 			open++
 		}
 	}
@@ -95,8 +102,23 @@ func (s *Server) callRow(c *inbox.Call, questions []*inbox.Question) *client.Cal
 	return row
 }
 
-// client.Question draws a question of call c; of is how many its round has.
-func (s *Server) questionRow(q *inbox.Question, c *inbox.Call, of int) *client.Question {
+// mayHoldAddresses reports whether the host refused what a server answered for what it
+// asked: the questions are still in it. What a tool or a server said of itself is not.
+func mayHoldAddresses(c *inbox.Call) bool {
+	if len(c.Result) == 0 || c.State == inbox.Done {
+		return false
+	}
+	switch c.Reason {
+	case host.ReasonToolError, host.ReasonServerError, host.ReasonLapsed, host.ReasonProbablyLapsed:
+		return false
+	}
+	return true
+}
+
+// questionRow draws a question of call c for the session; of is how many its round has.
+// What a person answered is for a model only where the servers file says so, and an
+// address never: whoever has it can go there in the person's place.
+func (s *Server) questionRow(session *Session, q *inbox.Question, c *inbox.Call, of int) *client.Question {
 	at := s.place(q.Principal, q.Server)
 	row := &client.Question{
 		ID: q.ID, Seq: q.Seq, Version: q.Version, Call: q.Call, Conversation: q.Conversation,
@@ -104,16 +126,23 @@ func (s *Server) questionRow(q *inbox.Question, c *inbox.Call, of int) *client.Q
 		Tool: plain.Line(c.Name, maxName), ToolTitle: s.title(c), Mode: q.Mode, State: q.State,
 		Round: q.Round, Position: q.Position + 1, Of: of, Held: c.Held,
 		Note: q.Note, ClosedBy: q.ClosedBy, CanTakeBack: c.CanTakeBack(q),
-		CreatedAt: when(q.Created), ExpiresAt: when(q.ExpiresAt),
+		CompletedAt: when(q.Completed), CreatedAt: when(q.Created), ExpiresAt: when(q.ExpiresAt),
 	}
 	message, found := plain.Text(q.Message, maxMessage)
 	row.Message, row.Findings = message, []string{}
 	if found.Any() {
 		row.Findings = append(row.Findings, found.String())
 	}
+	hidden := session.model() && !at.AnswersVisibleToModel
 	var schema *form.Schema
-	if q.Mode == inbox.URL {
-		row.URL = s.inspect(q)
+	if row.Unreadable = q.Unreadable || c.Unreadable && !q.State.Closed(); row.Unreadable {
+		if !q.State.Closed() {
+			row.Refused, row.Note = unreadableQuestion, ""
+		}
+	} else if q.Mode == inbox.URL {
+		if row.Withheld = session.model(); !row.Withheld {
+			row.URL = s.inspect(q)
+		}
 	} else {
 		var err error
 		if schema, err = q.Schema(); err != nil {
@@ -121,12 +150,19 @@ func (s *Server) questionRow(q *inbox.Question, c *inbox.Call, of int) *client.Q
 		} else {
 			row.View = draw(schema)
 			if len(q.Suggested) > 0 {
-				row.Suggested = schema.Entries(q.Suggested)
+				if row.Withheld = hidden; !hidden {
+					row.Suggested = schema.Entries(q.Suggested)
+				}
 			}
 		}
 	}
 	if a := q.Answer; a != nil {
-		row.Answer = &client.Answer{Action: a.Action, Content: a.Content, At: when(a.At), Via: a.Via, Review: []client.ReviewRow{}, Omitted: []client.OmittedField{}}
+		row.Answer = &client.Answer{Action: a.Action, At: when(a.At), Via: a.Via, Review: []client.ReviewRow{}, Omitted: []client.OmittedField{}}
+		if hidden {
+			row.Withheld = row.Withheld || len(a.Content) > 0
+			return row
+		}
+		row.Answer.Content = a.Content
 		if schema != nil && a.Action == inbox.Accept {
 			row.Answer.Review, row.Answer.Omitted = review(schema, a.Content, q.Suggested)
 		}
@@ -160,6 +196,21 @@ func draw(schema *form.Schema) *form.View {
 	return v
 }
 
+// What stands in the place of what cannot be read, so that a person can end it.
+const (
+	unreadableCall     = "What is stored of this call cannot be read, so it does not go on. You can stop it."
+	unreadableQuestion = "What is stored of this question, or of its call, cannot be read, so it cannot be answered. You can stop the call."
+)
+
+// whatIsThere takes a row that cannot be read for what it is: whoever looks sees that it
+// is there, and everything else.
+func whatIsThere[T any](row *T, err error) (*T, error) {
+	if row != nil && errors.Is(err, inbox.ErrUnreadable) {
+		return row, nil
+	}
+	return row, err
+}
+
 // place is what the servers file says of a server; of one that was removed from it
 // only the id is known.
 func (s *Server) place(p inbox.Principal, id string) host.Status {
@@ -185,7 +236,7 @@ func (s *Server) inspect(q *inbox.Question) *link.Report {
 
 // canRunAgain is for calls that came to nothing: one that is done is composed anew.
 func canRunAgain(c *inbox.Call) bool {
-	if c.ReplacedBy != "" {
+	if c.ReplacedBy != "" || c.Unreadable {
 		return false
 	}
 	switch c.State {

@@ -12,17 +12,16 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/host/hosttest"
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/seal"
+	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/serve"
 	"github.com/parley-mcp/parley/store/memstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 const seatSchema = `{"type":"object","properties":{
 	"seat":{"type":"string","title":"Seat","oneOf":[{"const":"a","title":"Aisle"},{"const":"w","title":"Window"}]},
@@ -85,6 +84,7 @@ type bench struct {
 	base  string
 	token string
 	inbox *inbox.Inbox
+	host  *host.Host
 	local *serve.Local
 }
 
@@ -100,11 +100,20 @@ func setup(t *testing.T) *bench {
 // setupWith is setup with options that have a Local.
 func setupWith(t *testing.T, options *serve.Options) *bench {
 	t.Helper()
-	server := hosttest.NewServer(t, script())
-	dead := httptest.NewServer(http.NotFoundHandler())
-	dead.Close() // its address is refused from now on
-	in := inbox.New(memstore.New(nil), seal.NewRing(), nil)
-	h, err := host.New(in, []*host.Server{{ID: "desk", URL: server.URL}, {ID: "gone", URL: dead.URL}}, nil)
+	return setupOn(t, options, script())
+}
+
+func setupOn(t *testing.T, options *serve.Options, desk *hosttest.Script) *bench {
+	t.Helper()
+	return setupIn(t, inbox.New(memstore.New(nil), seal.NewRing(), nil), options, desk)
+}
+
+// setupIn is setup over an inbox, with options that have a Local.
+func setupIn(t *testing.T, in *inbox.Inbox, options *serve.Options, desk *hosttest.Script) *bench {
+	t.Helper()
+	server := hosttest.NewServer(t, desk)
+	dead := "http://" + servicetest.FreeAddr(t) // it is refused
+	h, err := host.New(in, []*host.Server{{ID: "desk", URL: server.URL}, {ID: "gone", URL: dead}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +131,7 @@ func setupWith(t *testing.T, options *serve.Options) *bench {
 		api.CloseClientConnections() // ends the streams
 		api.Close()
 	})
-	b := &bench{t: t, base: api.URL, inbox: in, local: local}
+	b := &bench{t: t, base: api.URL, inbox: in, host: h, local: local}
 	var out struct{ Token string }
 	b.token = ""
 	b.post("/v1/sign-in", map[string]string{"token": local.OneTime()}).want(http.StatusOK).decode(&out)

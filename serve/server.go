@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -28,7 +28,12 @@ const maxBody = 1 << 20
 type Options struct {
 	// Local signs in the one person of this machine.
 	Local *Local
-	// Identify says who sends a request. Its error is answered 401, its text is not shown.
+	// Identify says who sends a request. With an error nobody is let in, and its text is
+	// not shown. One that is or wraps [ErrSignedOut], and a nil session, is answered 401:
+	// pages take that for the end of the session, and send the person to sign in. One that
+	// wraps [inbox.ErrDisabled] is answered 403. Any other error means that Identify could
+	// not find out, as when its store is away: it is logged, without what looks like a
+	// secret, and answered 503, and pages and clients try again.
 	Identify func(*http.Request) (*Session, error)
 	// SignIn answers GET /sign-in, /sign-in/callback and POST /sign-out for pages, as
 	// package serve/oidc does; a person without a session is sent there. Beside Identify.
@@ -46,9 +51,22 @@ type Options struct {
 	// Hosts are further names by which this host is reached, without ports.
 	// Loopback names always count.
 	Hosts []string
-	// Streams is how many event streams one principal has open at once. A further one
-	// is answered 429. Default: 32.
+	// TrustedProxies are the networks of the proxies in front of this host: of requests
+	// that come from one, what it adds to X-Forwarded-For says who asked, as far back as
+	// trusted proxies go. The audit log has that address, and Identify and SignIn see it as
+	// RemoteAddr. Default: none, and the header is not looked at.
+	TrustedProxies []netip.Prefix
+	// Streams is how many event streams one principal has open at once, together with
+	// requests that wait for a call. A further one is answered 429. Of this bound, and of
+	// each of those below, a quarter is for streams alone: programs that wait for a
+	// person's answer leave room for the page on which it is given. Default: 32.
 	Streams int
+	// IssuerStreams is how many all people of one issuer have, such as those that an API
+	// key names, and AllStreams how many everybody has together, of this process.
+	// Default: 2,000 and 5,000.
+	IssuerStreams, AllStreams int
+	// Limited is told of each answer 429, by its reason. It is for counting, and quick.
+	Limited func(reason string)
 	// Log gets what went wrong inside. Default: slog.Default().
 	Log *slog.Logger
 	// Version is shown in the page.
@@ -64,19 +82,23 @@ type Server struct {
 	signing   http.Handler // nil: pages do not sign in here
 	publicURL string
 	webhooks  *webhook.Sender
+	limited   func(reason string) // or nil
 	embed     *embedder
 	origins   []string // of pages elsewhere that may use the API with a token
 	hosts     []string
+	proxies   []netip.Prefix
 	log       *slog.Logger
 	version   string
 	bodyTime  time.Duration
 	// keepAlive is how often an event stream gets something, and how long one that
 	// nothing happens on outlives its session.
 	keepAlive time.Duration
-	streams   streamCount
-	reading   chan struct{} // a place for each call that is being read
-	names     callNames
-	pinging   chan struct{} // a place for the probe that asks the store
+	// assignedPace is the shortest time between two looks of a stream at what is assigned to groups.
+	assignedPace time.Duration
+	streams      streamCount
+	reading      chan struct{} // a place for each call that is being read
+	names        callNames
+	pinging      chan struct{} // a place for the probe that asks the store
 }
 
 // New returns a server for h and in. It panics if opts names no way to tell who is
@@ -85,10 +107,17 @@ func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
 	if opts == nil || (opts.Local == nil) == (opts.Identify == nil) {
 		panic("serve: exactly one of Options.Local and Options.Identify must be set")
 	}
-	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, signing: opts.SignIn, webhooks: opts.Webhooks, log: opts.Log, version: opts.Version, bodyTime: bodyTime, keepAlive: keepAlive, reading: make(chan struct{}, readers), pinging: make(chan struct{}, 1)}
+	s := &Server{host: h, inbox: in, local: opts.Local, identify: opts.Identify, signing: opts.SignIn, webhooks: opts.Webhooks, limited: opts.Limited, log: opts.Log, version: opts.Version, bodyTime: bodyTime, keepAlive: keepAlive, assignedPace: lookPace, reading: make(chan struct{}, readers), pinging: make(chan struct{}, 1)}
 	s.streams.most = opts.Streams
 	if s.streams.most <= 0 {
 		s.streams.most = defaultStreams
+	}
+	s.streams.mostOfIssuer, s.streams.mostOfAll = opts.IssuerStreams, opts.AllStreams
+	if s.streams.mostOfIssuer <= 0 {
+		s.streams.mostOfIssuer = defaultIssuerStreams
+	}
+	if s.streams.mostOfAll <= 0 {
+		s.streams.mostOfAll = defaultAllStreams
 	}
 	if s.local != nil {
 		s.identify = s.local.Identify
@@ -106,7 +135,7 @@ func New(h *host.Host, in *inbox.Inbox, opts *Options) *Server {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
-	s.publicURL = readPublicURL(opts.PublicURL)
+	s.publicURL, s.proxies = readPublicURL(opts.PublicURL), opts.TrustedProxies
 	return s
 }
 
@@ -150,7 +179,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, inbox.ErrNotFound) })
 	mux.Handle("GET /assets/", web.Assets())
 	mux.HandleFunc("GET /{$}", s.page)
-	return s.health(s.secured(mux))
+	return behind(s.proxies, s.health(s.secured(mux)))
 }
 
 // otherMethod answers a path by a method that it does not have (RFC 9110 15.5.6).
@@ -167,24 +196,31 @@ func (s *Server) otherMethod(allowed []string) http.Handler {
 	})
 }
 
-// page answers with the shell of the page. Without a session the status is 401, but
+// page answers with the shell of the page; a person who is disabled gets a plain one that
+// says so. Without a session the status is 401, but
 // the shell is there: after a reload only the page's script can read the bearer from
-// its own storage.
+// its own storage. Where nobody can tell it is 503, and the script tries again.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
-	_, err := s.identifyAs(r)
-	disabled := errors.Is(err, inbox.ErrDisabled)
-	if err != nil && !disabled && s.signing != nil {
+	_, err := s.asking(r)
+	signedOut := errors.Is(err, ErrSignedOut)
+	if signedOut && s.signing != nil {
 		http.Redirect(w, r, "/sign-in?return="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	switch {
-	case disabled:
+	case errors.Is(err, inbox.ErrDisabled):
 		// A sign-in would succeed and come back here, round and round.
 		w.WriteHeader(http.StatusForbidden)
-	case err != nil:
+		w.Write(web.DisabledPage(s.signing != nil))
+		return
+	case signedOut:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="parley"`)
 		w.WriteHeader(http.StatusUnauthorized)
+	case err != nil:
+		s.logUnchecked(r.Context(), r.Pattern, err)
+		w.Header().Set("Retry-After", retryAfter)
+		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 	w.Write(web.Shell())
 }
@@ -215,39 +251,10 @@ func (s *Server) freshAddress(w http.ResponseWriter, _ *asker) error {
 
 func (s *Server) session(w http.ResponseWriter, r *asker) error {
 	return writeJSON(w, http.StatusOK, client.Session{
-		Principal: client.Principal(r.principal), Name: r.name(), Scopes: r.scopes(), Conversation: r.Conversation, Operator: r.Operator,
+		Principal: client.Principal(r.principal), Name: r.name(), Scopes: r.scopes(), Conversation: r.Conversation, Approval: r.Approval, Operator: r.may(scopeOperator),
+		Actor:   r.actor(),
 		SignOut: s.signing != nil, Product: "Parley", Version: s.version,
 	})
-}
-
-// readJSON reads one JSON value and refuses what follows it.
-func readJSON(r *http.Request, v any) error {
-	dec := json.NewDecoder(r.Body)
-	if err := dec.Decode(v); err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return err
-		}
-		return &badRequest{why: "the body is not the JSON that this route takes" + whereOdd(err)}
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return &badRequest{why: "the body goes on after its JSON value"}
-	}
-	return nil
-}
-
-// whereOdd says where a body is not what it should be. The errors' own texts may hold
-// parts of the body.
-func whereOdd(err error) string {
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Sprintf(": it is no JSON at byte %d", syntax.Offset)
-	}
-	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Sprintf(": another kind of value is wanted at byte %d", kind.Offset)
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return ": it ends too early"
-	}
-	return ""
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) error {

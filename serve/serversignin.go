@@ -110,16 +110,17 @@ func drawSignIn(got *host.SignInResult) client.SignInResult {
 	}
 }
 
-// serverSignOut forgets what the person was given for a server.
+// serverSignOut ends what the person was given for a server.
 func (s *Server) serverSignOut(w http.ResponseWriter, r *asker) error {
 	if err := s.ownPerson(r); err != nil {
 		return err
 	}
-	if err := s.host.SignOut(r.Context(), r.principal, r.PathValue("id")); err != nil {
+	id := r.PathValue("id")
+	revoked, err := s.host.SignOut(r.Context(), r.principal, id)
+	if err != nil {
 		return err
 	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return writeJSON(w, http.StatusOK, client.SignOutResult{Server: id, Revoked: string(revoked)})
 }
 
 // callbackPage answers the browser that comes back from an authorization server. It

@@ -18,6 +18,7 @@ import (
 	"github.com/parley-mcp/parley/internal/fakeprovider"
 	"github.com/parley-mcp/parley/serve"
 	"github.com/parley-mcp/parley/serve/client"
+	"github.com/parley-mcp/parley/serve/internal/conform"
 	"github.com/parley-mcp/parley/store/memstore"
 	"github.com/parley-mcp/parley/vault"
 )
@@ -64,7 +65,7 @@ func newSignInSite(t *testing.T, publicURL string) *signInSite {
 			return !passed
 		},
 	})
-	servers := []*host.Server{{ID: "shop", URL: mcp.URL}, {ID: "file", URL: mcp.URL, Headers: map[string]host.Secret{"Authorization": host.NewSecret("Bearer secret_of_the_file")}}}
+	servers := []*host.Server{{ID: "shop", URL: mcp.URL, OAuth: host.OAuth{Scopes: []string{"openid"}}}, {ID: "file", URL: mcp.URL, Headers: map[string]host.Secret{"Authorization": host.NewSecret("Bearer secret_of_the_file")}}}
 	keys := inbox.NewKeys()
 	in := inbox.New(memstore.New(nil), keys, nil)
 	endpoint, err := host.VaultEndpoint(servers)
@@ -89,7 +90,7 @@ func newSignInSite(t *testing.T, publicURL string) *signInSite {
 		t.Fatal(err)
 	}
 	api := serve.New(h, in, &serve.Options{Local: local, Log: log, PublicURL: publicURL, APIKeys: []*serve.APIKey{row}, Keys: keys})
-	s.Server = httptest.NewServer(api.Handler())
+	s.Server = httptest.NewServer(conform.Handler(t, api.Handler()))
 	t.Cleanup(func() {
 		s.Server.Close()
 		if err := h.Close(); err != nil {
@@ -236,8 +237,8 @@ func TestSignInToAServer(t *testing.T) {
 	if row := s.row("shop"); row.SignIn != "done" {
 		t.Errorf("signed in: %+v", row)
 	}
-	if _, err := s.client.SignedIn(ctx, signInReply(q)); client.Code(err) != "sign_in_over" {
-		t.Errorf("again: %v", err)
+	if got, err := s.client.SignedIn(ctx, signInReply(q)); err != nil || got.Outcome != "done" || got.Server != "shop" {
+		t.Errorf("again: %+v, %v", got, err)
 	}
 	if _, err := s.client.Tools(ctx, "shop"); err != nil {
 		t.Error(err)
@@ -252,8 +253,18 @@ func TestSignInToAServer(t *testing.T) {
 	if client.Code(err) != "sign_in_failed" || strings.Contains(err.Error(), "evil") {
 		t.Errorf("another issuer: %v", err)
 	}
-	if err := s.client.SignOut(ctx, "shop"); err != nil {
-		t.Fatal(err)
+	if row := s.row("shop"); !row.CanSignOut || row.Status == "failed" {
+		t.Errorf("before the sign-out: %+v", row)
+	}
+	out, err := s.client.SignOut(ctx, "shop")
+	if err != nil || out.Server != "shop" || out.Revoked != "revoked" || s.provider.Counts().Revoked == 0 {
+		t.Errorf("%+v, %v, %d tokens revoked", out, err, s.provider.Counts().Revoked)
+	}
+	if row := s.row("shop"); row.CanSignOut || row.SignIn != "none" {
+		t.Errorf("after the sign-out: %+v", row)
+	}
+	if out, err := s.client.SignOut(ctx, "shop"); err != nil || out.Revoked != "nothing" {
+		t.Errorf("once more: %+v, %v", out, err)
 	}
 	if _, err := s.client.Tools(ctx, "shop"); client.Code(err) != "sign_in" {
 		t.Errorf("signed out: %v", err)

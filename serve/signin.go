@@ -21,7 +21,8 @@ import (
 
 // Errors of sign-in. The texts are for people: they say what to do next.
 var (
-	// ErrSignedOut means that the request carried no bearer, or one that is not this host's.
+	// ErrSignedOut means that the request carried no bearer, or one that is not this host's,
+	// or that nobody is signed in (Options.Identify). It is not for what could not be checked.
 	ErrSignedOut = errors.New("not signed in to this host")
 	// ErrTokenUsed means that a one-time token was presented a second time or too late, or was never issued.
 	ErrTokenUsed = errors.New("this address was used already or is too old: run `parley address` for a fresh one")

@@ -45,11 +45,12 @@ const fieldHeld = "held"
 type held struct {
 	Label    string        `json:"label"`
 	Lifetime time.Duration `json:"lifetime"`
+	Flows    []string      `json:"flows,omitempty"`
 }
 
 // holdBack seals the new secrets as a flow that waits for a decision.
 func (v *Vault) holdBack(tx Tx, p Principal, n NewGrant, old Account, f fields) (*OtherAccountError, error) {
-	text, err := json.Marshal(held{Label: n.Label, Lifetime: n.Lifetime})
+	text, err := json.Marshal(held{Label: n.Label, Lifetime: n.Lifetime, Flows: n.flows()})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,8 @@ func (v *Vault) Decide(ctx context.Context, p Principal, decision Secret, choice
 		}
 		switch choice {
 		case Discard:
-			return v.queueRevocation(tx, p, row.Provider, f)
+			_, err := v.queueRevocation(tx, p, row.Provider, f)
+			return err
 		case KeepBoth:
 			if _, err := v.grantAt(tx, p, row.Provider, label); !errors.Is(err, ErrNotFound) {
 				if err == nil {
@@ -121,12 +123,12 @@ func (v *Vault) Decide(ctx context.Context, p Principal, decision Secret, choice
 				return err
 			}
 			if err == nil {
-				if err := v.drop(tx, p, old.row, old.d.Generation); err != nil {
+				if _, err := v.drop(tx, p, old.row, old.d.Generation); err != nil {
 					return err
 				}
 			}
 		}
-		saved, err = v.addGrant(tx, p, row.Provider, h.Label, lifetime, f)
+		saved, err = v.addGrant(tx, p, row.Provider, h.Label, lifetime, f, append(h.Flows, id))
 		return err
 	})
 	if err != nil {

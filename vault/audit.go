@@ -24,7 +24,7 @@ const (
 // Event is what is told to the audit. It holds no secret.
 type Event struct {
 	Action    Action
-	Principal Principal // zero for what belongs to the installation
+	Principal Principal // zero for what belongs to the installation, or to a person who was erased
 	Tenant    string    // of a client registration
 	Kind      Kind
 	ID        string // of the row

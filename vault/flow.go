@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -105,7 +106,7 @@ func (v *Vault) addFlow(tx Tx, p Principal, name, provider string, ttl time.Dura
 			continue
 		}
 		// What has ended makes room, also where nobody sweeps.
-		if err := v.dropFlow(tx, p, row, &Event{}); err != nil {
+		if _, err := v.dropFlow(tx, p, row); err != nil {
 			return Secret{}, err
 		}
 		if err := tx.Delete(KindFlow, row.ID); err != nil {
@@ -219,4 +220,29 @@ func (v *Vault) Take(ctx context.Context, p Principal, name string, state Secret
 		Verifier: NewSecret(string(f[fieldVerifier])), Nonce: NewSecret(string(f[fieldNonce])),
 		TTL: row.Due.Sub(row.Created), Began: row.Created,
 	}, nil
+}
+
+// Finished returns the principal's grant that the flow of this state brought, or the
+// decision: a callback, or a choice, may come again because its answer was lost. It is
+// [ErrNotFound] if there is none, or it is not alive any more, or another consent has
+// taken its place.
+func (v *Vault) Finished(ctx context.Context, p Principal, state Secret) (Grant, error) {
+	if err := v.begin(p); err != nil {
+		return Grant{}, err
+	}
+	rows, _, err := v.store.Rows(ctx, p.Key(), Query{Kind: KindGrant, Limit: maxGrants})
+	if err != nil {
+		return Grant{}, err
+	}
+	id := flowID(state)
+	for _, row := range rows {
+		g, err := readGrant(p, row)
+		if err != nil || !slices.Contains(g.d.Flows, id) { // of one that cannot be read nothing is known
+			continue
+		}
+		if shown := v.show(g); shown.Status == Alive {
+			return shown, nil
+		}
+	}
+	return Grant{}, ErrNotFound
 }

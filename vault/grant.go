@@ -64,6 +64,8 @@ type Grant struct {
 	RetryAt   time.Time // of a cool-down; zero: none
 	Created   time.Time
 	Updated   time.Time
+	// Generation rises with each change of the secrets: that of [Token.Generation].
+	Generation int64
 }
 
 // DefaultLabel is the label of the account of a person who has one.
@@ -103,6 +105,7 @@ type grantDetail struct {
 	Reason    Reason        `json:"reason,omitzero"`
 	Code      string        `json:"code,omitzero"` // of RFC 6749 5.2
 	Rotates   bool          `json:"rotates,omitzero"`
+	Flows     []string      `json:"flows,omitempty"` // hashes of the states that brought it: of the flow, and of a decision
 
 	Fence      int64     `json:"fence,omitzero"` // of the last lease
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
@@ -232,7 +235,7 @@ func (v *Vault) show(g *grant) Grant {
 	shown := Grant{
 		ID: g.id(), Provider: g.row.Provider, Label: g.row.Name, Status: g.status(), Reason: g.d.Reason,
 		Expires: g.d.Expires, Renewable: g.d.Renewable, RetryAt: g.d.Wait,
-		Created: g.row.Created, Updated: g.row.Updated,
+		Created: g.row.Created, Updated: g.row.Updated, Generation: g.d.Generation,
 	}
 	r, err := v.openRecord(g)
 	if err != nil {
@@ -260,20 +263,7 @@ func (v *Vault) show(g *grant) Grant {
 // that fails does not keep what a person wants gone: its error is returned
 // after the grant was deleted.
 func (v *Vault) Delete(ctx context.Context, p Principal, provider, label string) error {
-	if err := p.check(); err != nil {
-		return err
-	}
-	if label == "" {
-		label = DefaultLabel
-	}
-	audit := v.audit(ctx, Event{Action: ActionDelete, Principal: p, Kind: KindGrant, Provider: provider, Label: label})
-	err := v.store.Update(ctx, p.Key(), func(tx Tx) error {
-		g, err := v.grantAt(tx, p, provider, label)
-		if err != nil {
-			return err
-		}
-		return v.drop(tx, p, g.row, g.d.Generation)
-	})
+	_, audit, err := v.delete(ctx, p, provider, label, false)
 	if err != nil {
 		return err
 	}
@@ -281,16 +271,44 @@ func (v *Vault) Delete(ctx context.Context, p Principal, provider, label string)
 	return audit
 }
 
-// drop deletes a row with tokens, and leaves its revocation behind. A row that
-// does not open is deleted all the same.
-func (v *Vault) drop(tx Tx, p Principal, row *Row, generation int64) error {
+// delete removes a grant, and returns the revocation that is left to do, if any. With
+// claim it is this machine's to try first.
+func (v *Vault) delete(ctx context.Context, p Principal, provider, label string, claim bool) (left *revocation, audit, err error) {
+	if err := p.check(); err != nil {
+		return nil, nil, err
+	}
+	if label == "" {
+		label = DefaultLabel
+	}
+	audit = v.audit(ctx, Event{Action: ActionDelete, Principal: p, Kind: KindGrant, Provider: provider, Label: label})
+	err = v.store.Update(ctx, p.Key(), func(tx Tx) error {
+		left = nil
+		g, err := v.grantAt(tx, p, provider, label)
+		if err != nil {
+			return err
+		}
+		if err := unwantAll(tx, provider, label); err != nil {
+			return err
+		}
+		left, err = v.drop(tx, p, g.row, g.d.Generation)
+		if err != nil || left == nil || !claim {
+			return err
+		}
+		return v.claimRevocation(tx, left)
+	})
+	return left, audit, err
+}
+
+// drop deletes a row with tokens, and leaves its revocation behind; nil: there is
+// none to do. A row that does not open is deleted all the same.
+func (v *Vault) drop(tx Tx, p Principal, row *Row, generation int64) (left *revocation, err error) {
 	f, err := v.open(p, row, generation)
 	if err != nil {
 		v.options.Log.Warn("deleted without revocation", "row", row.ID, "err", err)
-	} else if err := v.queueRevocation(tx, p, row.Provider, f); err != nil {
-		return err
+	} else if left, err = v.queueRevocation(tx, p, row.Provider, f); err != nil {
+		return nil, err
 	}
-	return tx.Delete(row.Kind, row.ID)
+	return left, tx.Delete(row.Kind, row.ID)
 }
 
 func names(f fields) []string {

@@ -27,6 +27,17 @@ type NewGrant struct {
 	Secrets map[string]Secret // of a static key, by the name of its field
 
 	Terms Terms
+
+	// Flow is the state of the flow that brought it, if one did: see [Vault.Finished].
+	Flow Secret
+}
+
+// flows are the hashes of the states by which the grant is found.
+func (n *NewGrant) flows() []string {
+	if n.Flow.IsZero() {
+		return nil
+	}
+	return []string{flowID(n.Flow)}
 }
 
 func (n *NewGrant) check() error {
@@ -110,8 +121,8 @@ func (n *NewGrant) fields() (fields, error) {
 	return f, nil
 }
 
-// fill writes the fields of a new consent into the grant.
-func (v *Vault) fill(g *grant, now time.Time, lifetime time.Duration, f fields) error {
+// fill writes the fields of a new consent, which these flows brought, into the grant.
+func (v *Vault) fill(g *grant, now time.Time, lifetime time.Duration, f fields, flows []string) error {
 	r, err := readRecord(g.row, f)
 	if err != nil {
 		return err
@@ -120,6 +131,7 @@ func (v *Vault) fill(g *grant, now time.Time, lifetime time.Duration, f fields) 
 	g.d.Fence++ // who still renews what was there before is too late
 	g.settled()
 	g.d.Rejected = time.Time{}
+	g.d.Flows = flows
 	g.d.Margin = r.Terms.Renewal.Margin
 	g.d.Renewable = renewable(r.Terms, f)
 	g.d.Rotates = true // until an answer says otherwise
@@ -168,7 +180,7 @@ func (v *Vault) Save(ctx context.Context, p Principal, n NewGrant) (Grant, error
 		g, err := v.grantAt(tx, p, n.Provider, n.Label)
 		switch {
 		case errors.Is(err, ErrNotFound):
-			saved, err = v.addGrant(tx, p, n.Provider, n.Label, n.Lifetime, f)
+			saved, err = v.addGrant(tx, p, n.Provider, n.Label, n.Lifetime, f, n.flows())
 			return err
 		case err != nil:
 			return err
@@ -181,7 +193,10 @@ func (v *Vault) Save(ctx context.Context, p Principal, n NewGrant) (Grant, error
 			other, err = v.holdBack(tx, p, n, r.Account, f)
 			return err
 		}
-		if err := v.fill(g, tx.Now(), n.Lifetime, f); err != nil {
+		if err := v.fill(g, tx.Now(), n.Lifetime, f, n.flows()); err != nil {
+			return err
+		}
+		if err := v.unwant(tx, g, f); err != nil {
 			return err
 		}
 		saved = g
@@ -205,7 +220,7 @@ func (v *Vault) grantAt(tx Tx, p Principal, provider, label string) (*grant, err
 	return readGrant(p, row)
 }
 
-func (v *Vault) addGrant(tx Tx, p Principal, provider, label string, lifetime time.Duration, f fields) (*grant, error) {
+func (v *Vault) addGrant(tx Tx, p Principal, provider, label string, lifetime time.Duration, f fields, flows []string) (*grant, error) {
 	rows, err := tx.Rows(Query{Kind: KindGrant, Limit: maxGrants})
 	if err != nil {
 		return nil, err
@@ -214,7 +229,10 @@ func (v *Vault) addGrant(tx Tx, p Principal, provider, label string, lifetime ti
 		return nil, fmt.Errorf("%w: %d grants", ErrLimit, maxGrants)
 	}
 	g := &grant{p: p, row: &Row{Kind: KindGrant, ID: "g_" + randomText(), Provider: provider, Name: label}}
-	if err := v.fill(g, tx.Now(), lifetime, f); err != nil {
+	if err := v.fill(g, tx.Now(), lifetime, f, flows); err != nil {
+		return nil, err
+	}
+	if err := v.unwant(tx, g, f); err != nil {
 		return nil, err
 	}
 	return g, g.put(tx)

@@ -93,6 +93,9 @@ func (t Token) Scopes() []string { return append([]string(nil), t.scopes...) }
 // Grant is the grant that the token is from.
 func (t Token) Grant() GrantID { return t.grant }
 
+// Generation is that of the grant's secrets, as in [Grant].
+func (t Token) Generation() int64 { return t.generation }
+
 // Equal compares the texts of two tokens in constant time.
 func (t Token) Equal(other Token) bool { return t.access.Equal(other.access) }
 

@@ -96,7 +96,10 @@ func (v *Vault) settleTokens(tx Tx, g *grant, f fields, fence int64, began time.
 		if tokens.Refresh.IsZero() {
 			delete(f, fieldRefresh)
 		}
-		return nil, ErrNotFound, v.queueRevocation(tx, g.p, g.row.Provider, f)
+		if _, err := v.queueRevocation(tx, g.p, g.row.Provider, f); err != nil {
+			return nil, nil, err
+		}
+		return nil, ErrNotFound, nil
 	case newer:
 		return now, nil, nil
 	case busy:

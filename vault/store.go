@@ -90,6 +90,7 @@ const (
 	KindFlow       Kind = "flow"       // something begun and not finished, such as an authorization: single use, with an end
 	KindRevocation Kind = "revocation" // a token that is still to be revoked
 	KindMachine    Kind = "machine"    // a machine and the keys that it has
+	KindWanted     Kind = "wanted"     // scopes that a provider wants beyond what a person has allowed
 )
 
 // Row is what a store keeps: columns to search by, and two that only the vault reads.

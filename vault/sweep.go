@@ -88,7 +88,7 @@ func (v *Vault) endFlow(ctx context.Context, ref Ref) error {
 		if err != nil || tx.Now().Before(row.Due) {
 			return err
 		}
-		if err := v.dropFlow(tx, p, row, &expired); err != nil {
+		if expired, err = v.dropFlow(tx, p, row); err != nil {
 			return err
 		}
 		return tx.Delete(KindFlow, row.ID)
@@ -101,17 +101,17 @@ func (v *Vault) endFlow(ctx context.Context, ref Ref) error {
 }
 
 // dropFlow queues the tokens of a flow that held some.
-func (v *Vault) dropFlow(tx Tx, p Principal, row *Row, expired *Event) error {
+func (v *Vault) dropFlow(tx Tx, p Principal, row *Row) (expired Event, err error) {
 	f, err := v.openFlow(p, row)
 	if err != nil {
 		v.options.Log.Warn("deleted without looking into it", "row", row.ID, "err", err)
-		return nil
+		return Event{}, nil
 	}
 	if f[fieldHeld] == nil {
-		return nil
+		return Event{}, nil
 	}
-	*expired = Event{Action: ActionExpired, Principal: p, Kind: KindFlow, ID: row.ID, Provider: row.Provider}
-	return v.queueRevocation(tx, p, row.Provider, f)
+	_, err = v.queueRevocation(tx, p, row.Provider, f)
+	return Event{Action: ActionExpired, Principal: p, Kind: KindFlow, ID: row.ID, Provider: row.Provider}, err
 }
 
 // Erase removes all that is stored of the principal. What remains, sealed and
@@ -126,7 +126,7 @@ func (v *Vault) Erase(ctx context.Context, p Principal) error {
 	for more := true; more; {
 		err := v.store.Update(ctx, p.Key(), func(tx Tx) error {
 			more = false
-			for _, kind := range []Kind{KindGrant, KindFlow} {
+			for _, kind := range []Kind{KindGrant, KindFlow, KindWanted} {
 				rows, err := tx.Rows(Query{Kind: kind, Limit: sweepPage})
 				if err != nil {
 					return err
@@ -144,20 +144,58 @@ func (v *Vault) Erase(ctx context.Context, p Principal) error {
 			return err
 		}
 	}
+	if err := v.forgetRevocations(ctx, p); err != nil {
+		return err
+	}
 	v.wake()
 	return audit
 }
 
 func (v *Vault) eraseRow(tx Tx, p Principal, row *Row) error {
-	if row.Kind == KindFlow {
-		if err := v.dropFlow(tx, p, row, &Event{}); err != nil {
+	var err error
+	switch row.Kind {
+	case KindGrant:
+		var d base
+		if detail(row, &d) == nil {
+			_, err = v.drop(tx, p, row, d.Generation)
 			return err
 		}
-		return tx.Delete(row.Kind, row.ID)
+	case KindFlow:
+		_, err = v.dropFlow(tx, p, row)
 	}
-	var d base
-	if err := detail(row, &d); err != nil {
-		return tx.Delete(row.Kind, row.ID)
+	if err != nil {
+		return err
 	}
-	return v.drop(tx, p, row, d.Generation)
+	return tx.Delete(row.Kind, row.ID)
+}
+
+// forgetRevocations keeps what is still to be revoked of a person who was erased out of
+// the audit, which would bring their name back.
+func (v *Vault) forgetRevocations(ctx context.Context, p Principal) error {
+	for after, last := "", ""; ; after = last {
+		err := v.store.Update(ctx, p.Key(), func(tx Tx) error {
+			last = ""
+			rows, err := tx.Rows(Query{Kind: KindRevocation, After: after, Limit: sweepPage})
+			if err != nil {
+				return err
+			}
+			if len(rows) == sweepPage {
+				last = rows[len(rows)-1].ID
+			}
+			for _, row := range rows {
+				r := &revocation{p: p, row: row}
+				if detail(row, &r.d) != nil || r.d.Forgotten {
+					continue
+				}
+				r.d.Forgotten = true
+				if err := r.put(tx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil || last == "" {
+			return err
+		}
+	}
 }

@@ -1,6 +1,9 @@
 // Types of elements.js, for pages that embed Parley's elements.
 
-/** Hands out the bearer token; asked before every request. */
+/**
+ * Hands out the bearer token; asked before every request. Null says that nobody is signed
+ * in; where it throws the element tries again.
+ */
 export type TokenSource = () => string | null | Promise<string | null>
 
 /** What all elements have. Set getToken before the element is used. */
@@ -8,7 +11,10 @@ export interface ParleyElement extends HTMLElement {
 	getToken: TokenSource
 }
 
-/** `<parley-question question-id base>`: one question as a card, until it is a record. */
+/**
+ * `<parley-question question-id base no-drafts>`: one question as a card, until it is a
+ * record. With no-drafts what is typed is not kept in the page's sessionStorage.
+ */
 export declare class ParleyQuestion extends HTMLElement implements ParleyElement {
 	getToken: TokenSource
 	/** The surface that is recorded with the answer. Default: chat. */
@@ -24,7 +30,7 @@ export declare class ParleyApproval extends HTMLElement implements ParleyElement
 	readonly approvalId: string
 }
 
-/** `<parley-chat conversation-id base>`: one conversation. */
+/** `<parley-chat conversation-id base no-drafts>`: one conversation. */
 export declare class ParleyChat extends HTMLElement implements ParleyElement {
 	getToken: TokenSource
 	readonly conversationId: string
@@ -32,7 +38,7 @@ export declare class ParleyChat extends HTMLElement implements ParleyElement {
 	show(call: string): void
 }
 
-/** `<parley-inbox base>`: all open questions and permissions of the signed-in person. */
+/** `<parley-inbox base no-drafts>`: all open questions and permissions of the signed-in person. */
 export declare class ParleyInbox extends HTMLElement implements ParleyElement {
 	getToken: TokenSource
 }
@@ -53,6 +59,7 @@ export interface ParleyEventMap {
 	'parley-show': CustomEvent<{ conversation: string; call: string }>
 }
 
+type Drafts = { 'no-drafts'?: boolean | '' }
 type Attributes = { base?: string; class?: string; id?: string; ref?: unknown; key?: string | number }
 
 declare global {
@@ -65,10 +72,10 @@ declare global {
 	interface HTMLElementEventMap extends ParleyEventMap {}
 	namespace JSX {
 		interface IntrinsicElements {
-			'parley-question': Attributes & { 'question-id': string; getToken?: TokenSource }
+			'parley-question': Attributes & Drafts & { 'question-id': string; getToken?: TokenSource }
 			'parley-approval': Attributes & { 'approval-id': string; getToken?: TokenSource }
-			'parley-chat': Attributes & { 'conversation-id': string; getToken?: TokenSource }
-			'parley-inbox': Attributes & { getToken?: TokenSource }
+			'parley-chat': Attributes & Drafts & { 'conversation-id': string; getToken?: TokenSource }
+			'parley-inbox': Attributes & Drafts & { getToken?: TokenSource }
 		}
 	}
 }

@@ -34,6 +34,9 @@ var shellText string
 //go:embed signin.html
 var signInText string
 
+//go:embed disabled.html
+var disabledText string
+
 // An asset is a file that pages load. Its name carries a digest of its bytes,
 // so a browser may keep it for ever and never mixes two versions.
 type asset struct {
@@ -46,8 +49,9 @@ type asset struct {
 var assets = load()
 
 var (
-	shell       = makeShell("shell", shellText)
-	signInShell = makeShell("signin", signInText)
+	shell       = makeShell("shell", shellText, nil)
+	signInShell = makeShell("signin", signInText, nil)
+	disabled    = map[bool][]byte{true: makeShell("disabled", disabledText, signOut(true)), false: makeShell("disabled", disabledText, signOut(false))}
 )
 
 var mimes = map[string]string{
@@ -85,9 +89,13 @@ func load() map[string]*asset {
 	return all
 }
 
-func makeShell(name, text string) []byte {
+func signOut(there bool) template.FuncMap {
+	return template.FuncMap{"signOut": func() bool { return there }}
+}
+
+func makeShell(name, text string, more template.FuncMap) []byte {
 	var out bytes.Buffer
-	tmpl := template.Must(template.New(name).Funcs(template.FuncMap{"asset": AssetPath}).Parse(text))
+	tmpl := template.Must(template.New(name).Funcs(template.FuncMap{"asset": AssetPath}).Funcs(more).Parse(text))
 	if err := tmpl.Execute(&out, nil); err != nil {
 		panic(err)
 	}
@@ -103,6 +111,11 @@ func Shell() []byte { return shell }
 // authorization server of an MCP server. Its script sends what the address holds to the
 // API. Like [Shell] it is the same for everybody.
 func SignInShell() []byte { return signInShell }
+
+// DisabledPage is what a person gets whose access was taken away. It runs no script.
+// With signOut it has a button for that, which posts to /sign-out. Like [Shell] it is
+// the same for everybody.
+func DisabledPage(signOut bool) []byte { return disabled[signOut] }
 
 // AssetPath is the address of an asset on the host, such as
 // /assets/elements.0123456789abcdef.js for elements.js. An unknown name is "".

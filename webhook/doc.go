@@ -1,6 +1,6 @@
 // Package webhook tells programs elsewhere that somebody has to be told: a question was
-// asked, will expire soon, was answered, or a call is blocked. From that, mail, chat or
-// push are a few lines of the receiver's.
+// asked, will expire soon, was answered, an approval waits for a decision, or a call is
+// blocked. From that, mail, chat or push are a few lines of the receiver's.
 //
 // A message has ids and no content: who fetches the rows does so as somebody who may
 // see them. It follows Standard Webhooks: the headers webhook-id, webhook-timestamp and
@@ -9,8 +9,11 @@
 //
 //	{"type":"asked","timestamp":"2026-12-01T09:00:00Z","data":{
 //	  "principal":{"issuer":"https://id.example.com","tenant":"","subject":"u-17"},
-//	  "conversation":"c-4", "call":"c_…","question":"q_…","server":"travel","mode":"form",
+//	  "call":"c_…","question":"q_…","server":"travel","mode":"form",
 //	  "url":"https://parley.example.com/?q=q_…"}}
+//
+// Of an approval it also says who decides, if that is another person or a group; one that
+// was decided meanwhile is not told.
 //
 // # Delivery
 //
@@ -20,7 +23,7 @@
 // webhook-id; it may come after a later one.
 //
 //	2xx          delivered
-//	410          the endpoint wants nothing more: it is left alone until the next start
+//	410          the endpoint wants nothing more: it is left alone until it is turned on again ([Sender.Redeliver])
 //	all else     again after 5 s, 30 s, 2 min, 15 min, 1 h, 3 h, 6 h, 12 h, 24 h, or the
 //	             time of Retry-After if that is later; then it is a dead letter
 //

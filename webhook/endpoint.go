@@ -1,18 +1,15 @@
 package webhook
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/settings"
 )
 
 // A Type says what a message is about.
@@ -23,12 +20,15 @@ const (
 	Expiring Type = "expiring" // it will expire soon and has none
 	Answered Type = "answered" // it was answered
 	Blocked  Type = "blocked"  // something has to be done before a call goes on, such as a sign-in
+
+	ApprovalAsked    Type = "approval_asked"    // an approval waits for a decision
+	ApprovalExpiring Type = "approval_expiring" // it will expire soon and has none
 )
 
-var types = []Type{Asked, Expiring, Answered, Blocked}
+var types = []Type{Asked, Expiring, Answered, Blocked, ApprovalAsked, ApprovalExpiring}
 
 // An Endpoint is where messages go.
-type Endpoint struct {
+type Endpoint struct { //nolint:recvcheck // Format is of values too, the rest is not
 	// ID names the endpoint. With another one it is another endpoint, which begins anew.
 	ID string `json:"id"`
 	// URL takes the messages, by POST. It may hold ${VAR} of the environment.
@@ -37,7 +37,7 @@ type Endpoint struct {
 	Secret string `json:"secret"`
 	// Events are the types that the endpoint wants. Empty: all.
 	Events []Type `json:"events,omitempty"`
-	// Issuers and Tenants restrict the messages to people of these. Empty: all.
+	// Issuers and Tenants restrict the messages to calls of people of these. Empty: all.
 	Issuers []string `json:"issuers,omitempty"`
 	Tenants []string `json:"tenants,omitempty"`
 
@@ -45,8 +45,7 @@ type Endpoint struct {
 }
 
 // Format keeps the secret, and what a URL may hold, from printing.
-//
-//nolint:recvcheck // a value must not print either
+// A value must not print either.
 func (e Endpoint) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "webhook endpoint %q", e.ID) }
 
 const secretPrefix = "whsec_"
@@ -72,7 +71,7 @@ func (e *Endpoint) check() error {
 	}
 	for _, t := range e.Events {
 		if !slices.Contains(types, t) {
-			return fmt.Errorf("%q is no event: there are asked, expiring, answered and blocked", string(t))
+			return fmt.Errorf("%q is no event: there are asked, expiring, answered, blocked, approval_asked and approval_expiring", string(t))
 		}
 	}
 	e.key = key
@@ -85,34 +84,14 @@ func (e *Endpoint) wants(t Type, p inbox.Principal) bool {
 	return (len(e.Events) == 0 || slices.Contains(e.Events, t)) && in(e.Issuers, p.Issuer) && in(e.Tenants, p.Tenant)
 }
 
-// maxFile bounds the file of endpoints, in bytes.
-const maxFile = 1 << 20
-
 // ReadEndpoints reads a file {"endpoints": [...]}. Variables of the environment are
-// filled into url and secret.
+// filled into url and secret, as in the servers file.
 func ReadEndpoints(path string, lookup func(string) (string, bool)) ([]*Endpoint, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	if len(b) > maxFile {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxFile)
-	}
 	var file struct {
 		Endpoints []*Endpoint `json:"endpoints"`
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&file); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("%s goes on after its JSON value", path)
+	if err := settings.ReadJSON(path, &file); err != nil {
+		return nil, err
 	}
 	seen := map[string]bool{}
 	for i, e := range file.Endpoints {
@@ -120,7 +99,8 @@ func ReadEndpoints(path string, lookup func(string) (string, bool)) ([]*Endpoint
 			return nil, fmt.Errorf("%s: endpoint %d is null", path, i+1)
 		}
 		for _, field := range []*string{&e.URL, &e.Secret} {
-			if *field, err = expand(*field, lookup); err != nil {
+			var err error
+			if *field, err = settings.Expand(*field, lookup); err != nil {
 				return nil, fmt.Errorf("%s: endpoint %d (%q): %w", path, i+1, e.ID, err)
 			}
 		}
@@ -133,26 +113,4 @@ func ReadEndpoints(path string, lookup func(string) (string, bool)) ([]*Endpoint
 		seen[e.ID] = true
 	}
 	return file.Endpoints, nil
-}
-
-// expand fills ${VAR} in.
-func expand(text string, lookup func(string) (string, bool)) (string, error) {
-	var out strings.Builder
-	for {
-		before, rest, found := strings.Cut(text, "${")
-		out.WriteString(before)
-		if !found {
-			return out.String(), nil
-		}
-		name, after, closed := strings.Cut(rest, "}")
-		if !closed || name == "" {
-			return "", errors.New("a ${ has no }")
-		}
-		value, ok := lookup(name)
-		if !ok {
-			return "", fmt.Errorf("the variable %s is not set", name)
-		}
-		out.WriteString(value)
-		text = after
-	}
 }

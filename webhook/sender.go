@@ -17,7 +17,7 @@ import (
 
 // Bounds of the work for one endpoint.
 const (
-	lease      = 30 * time.Second // which machine sends
+	lease      = 30 * time.Second // which machine sends, beyond the time of a request
 	batch      = 200              // entries of the log that are read at once
 	mostWaits  = 1000             // messages that wait; the log keeps the rest
 	mostDead   = 1000             // dead letters; the oldest go first
@@ -33,19 +33,36 @@ var backoff = []time.Duration{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// An AuditLog is where a sender learns what happened: *[inbox.Inbox].
+// An Outcome is what came of sending a message once.
+type Outcome string
+
+const (
+	Delivered Outcome = "delivered"
+	Failed    Outcome = "failed" // it is tried again
+	Dead      Outcome = "dead"   // it was given up
+)
+
+// An AuditLog is where a sender learns what happened, in which conversation, and who
+// decides an approval: *[inbox.Inbox].
 type AuditLog interface {
 	AuditAll(ctx context.Context, after int64, limit int) ([]*inbox.AuditEntry, error)
+	Approval(ctx context.Context, who inbox.Approver, id inbox.ApprovalID) (*inbox.Approval, error)
+	Question(ctx context.Context, p inbox.Principal, id inbox.QuestionID) (*inbox.Question, error)
+	Call(ctx context.Context, p inbox.Principal, id inbox.CallID) (*inbox.Call, error)
 }
 
 // Options of a [Sender]; zero fields are the defaults.
 type Options struct {
-	PublicURL string        // address of the host's page, for links to questions
+	PublicURL string        // address of the host's page, for links to questions and approvals
 	Timeout   time.Duration // of one request
 	Poll      time.Duration // how often the log is looked at; default 2 s
 	Machine   string        // name of this process in leases; default random
 	Client    *http.Client  // default: one that follows no redirects
 	Log       *slog.Logger  // default: nowhere
+
+	// Observe, if set, is told what came of each message that this process sent, once
+	// that is stored. It is for counting, and quick.
+	Observe func(endpoint string, outcome Outcome)
 
 	now func() time.Time
 }
@@ -57,11 +74,15 @@ type Sender struct {
 	endpoints []*Endpoint
 	publicURL string
 	timeout   time.Duration
+	lease     time.Duration // longer than any request: it is renewed between them
 	poll      time.Duration
 	machine   string
 	client    *http.Client
 	slog      *slog.Logger
 	now       func() time.Time
+	observe   func(endpoint string, outcome Outcome)
+
+	calls sync.Mutex // held while a call is read: with its result one has up to 32 MiB
 }
 
 // New returns a sender for the endpoints, whose positions it keeps in store.
@@ -72,7 +93,7 @@ func New(log AuditLog, store inbox.Store, endpoints []*Endpoint, options *Option
 	}
 	s := &Sender{
 		log: log, store: store, endpoints: endpoints, publicURL: o.PublicURL,
-		timeout: o.Timeout, poll: o.Poll, machine: o.Machine, slog: o.Log, now: o.now,
+		timeout: o.Timeout, poll: o.Poll, machine: o.Machine, slog: o.Log, now: o.now, observe: o.Observe,
 	}
 	for _, e := range endpoints {
 		if err := e.check(); err != nil {
@@ -82,6 +103,7 @@ func New(log AuditLog, store inbox.Store, endpoints []*Endpoint, options *Option
 	if s.timeout <= 0 {
 		s.timeout = DefaultTimeout
 	}
+	s.lease = lease + s.timeout
 	if s.poll <= 0 {
 		s.poll = 2 * time.Second
 	}
@@ -90,6 +112,9 @@ func New(log AuditLog, store inbox.Store, endpoints []*Endpoint, options *Option
 	}
 	if s.slog == nil {
 		s.slog = slog.New(slog.DiscardHandler)
+	}
+	if s.observe == nil {
+		s.observe = func(string, Outcome) {}
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -121,8 +146,7 @@ func (s *Sender) run(ctx context.Context, e *Endpoint) {
 			s.slog.WarnContext(ctx, "webhook: the store failed", "endpoint", e.ID, "err", err)
 		}
 		if gone {
-			s.slog.ErrorContext(ctx, "webhook: the endpoint answers 410 and gets nothing more", "endpoint", e.ID)
-			return
+			s.slog.ErrorContext(ctx, "webhook: the endpoint answers 410 and gets nothing more until it is turned on again", "endpoint", e.ID)
 		}
 		timer := time.NewTimer(s.poll)
 		select {
@@ -135,7 +159,7 @@ func (s *Sender) run(ctx context.Context, e *Endpoint) {
 }
 
 // round reads what happened and sends what is due, if this machine has the lease or
-// gets it. It reports whether the endpoint wants no more.
+// gets it. It reports whether the endpoint has said that it wants no more.
 func (s *Sender) round(ctx context.Context, e *Endpoint) (gone bool, err error) {
 	st, mine, err := s.take(ctx, e)
 	if err != nil || !mine {
@@ -147,34 +171,50 @@ func (s *Sender) round(ctx context.Context, e *Endpoint) (gone bool, err error) 
 	if err := s.save(ctx, e, st); err != nil {
 		return false, err
 	}
-	due := st.due(s.now())
+	due := st.due(s.time(st))
 	for len(due) > 0 && ctx.Err() == nil {
 		some := due[:min(together, len(due))]
 		due = due[len(some):]
 		answers := make([]answer, len(some))
 		var sent sync.WaitGroup
 		for i, w := range some {
-			sent.Go(func() { answers[i] = s.send(ctx, e, w.Entry) })
+			sent.Go(func() { answers[i] = s.send(ctx, e, w.Entry, s.time(st)) })
 		}
 		sent.Wait()
 		if ctx.Err() != nil {
 			break // what was cut off is tried again by whoever is next
 		}
+		var outcomes []Outcome
 		for i, w := range some {
 			gone = gone || answers[i].status == http.StatusGone
-			st.settle(w, answers[i], s.now())
+			dead := st.settle(w, answers[i], s.time(st))
+			switch {
+			case answers[i].drop: // nothing was sent
+			case answers[i].ok():
+				outcomes = append(outcomes, Delivered)
+			case dead, answers[i].status == http.StatusGone:
+				outcomes = append(outcomes, Dead)
+			default:
+				outcomes = append(outcomes, Failed)
+			}
 			if !answers[i].ok() {
 				s.slog.WarnContext(ctx, "webhook: not delivered", "endpoint", e.ID, "entry", w.Entry, "tries", w.Tries+1, "why", answers[i].why)
 			}
 		}
+		if gone {
+			st.end(s.time(st))
+		}
 		if err := s.save(ctx, e, st); err != nil {
-			return gone, err
+			return false, err
+		}
+		for _, o := range outcomes {
+			s.observe(e.ID, o)
 		}
 		if gone {
 			return true, nil
 		}
 	}
-	return gone, nil
+	return gone, nil //nolint:nilerr // the next machine goes on
 }
 
 // read moves entries of the log among the messages that wait.
@@ -186,7 +226,7 @@ func (s *Sender) read(ctx context.Context, e *Endpoint, st *state) error {
 		}
 		for _, entry := range entries {
 			if t, ok := typeOf(entry); ok && !entry.At.Before(st.Since) && e.wants(t, entry.Principal) {
-				st.Waits = append(st.Waits, waiting{Entry: entry.ID, Next: s.now()})
+				st.Waits = append(st.Waits, waiting{Entry: entry.ID, Next: s.time(st)})
 			}
 			st.Cursor = entry.ID
 		}
@@ -207,8 +247,8 @@ type answer struct {
 
 func (a *answer) ok() bool { return a.drop || a.status >= 200 && a.status < 300 }
 
-// send sends the message of one entry.
-func (s *Sender) send(ctx context.Context, e *Endpoint, id int64) answer {
+// send sends the message of one entry. at is the time that it is signed with.
+func (s *Sender) send(ctx context.Context, e *Endpoint, id int64, at time.Time) answer {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	entries, err := s.log.AuditAll(ctx, id-1, 1)
@@ -222,7 +262,11 @@ func (s *Sender) send(ctx context.Context, e *Endpoint, id int64) answer {
 	if !ok {
 		return answer{drop: true} // the person was erased
 	}
-	body, err := s.body(t, entries[0])
+	rows, early := s.rows(ctx, t, entries[0])
+	if early != nil {
+		return *early
+	}
+	body, err := s.body(t, entries[0], rows)
 	if err != nil {
 		return answer{why: "the message cannot be written"}
 	}
@@ -231,7 +275,7 @@ func (s *Sender) send(ctx context.Context, e *Endpoint, id int64) answer {
 		return answer{why: "its address cannot be used"}
 	}
 	// The same id for each try, so that a receiver can drop what comes twice.
-	message, timestamp := "msg_"+e.ID+"_"+strconv.FormatInt(id, 10), strconv.FormatInt(s.now().Unix(), 10)
+	message, timestamp := "msg_"+e.ID+"_"+strconv.FormatInt(id, 10), strconv.FormatInt(at.Unix(), 10)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "Parley-Webhook/1")
 	r.Header.Set(headerID, message)
@@ -251,6 +295,52 @@ func (s *Sender) send(ctx context.Context, e *Endpoint, id int64) answer {
 		s.slog.DebugContext(ctx, "webhook: reading an answer", "endpoint", e.ID)
 	}
 	return answer{status: resp.StatusCode, why: "it answered " + strconv.Itoa(resp.StatusCode), after: retryAfter(resp.Header.Get("Retry-After"))}
+}
+
+// What a message says of rows, which is not in the log, where it would outlive the
+// erasure of whoever it names.
+type about struct {
+	conversation string
+	approval     *inbox.Approval // nil: it is about none
+}
+
+// rows reads what the entry is about, or says what becomes of the message without it. A
+// row that cannot be read says as much as its columns do: that is what is wanted of it,
+// and a call whose approval cannot be read waits for somebody who denies it.
+func (s *Sender) rows(ctx context.Context, t Type, e *inbox.AuditEntry) (about, *answer) {
+	there := func(err error) bool { return err == nil || errors.Is(err, inbox.ErrUnreadable) }
+	switch {
+	case t == ApprovalAsked || t == ApprovalExpiring:
+		a, err := s.log.Approval(ctx, inbox.Approver{Principal: e.Principal}, e.Approval)
+		switch {
+		case errors.Is(err, inbox.ErrNotFound):
+			return about{}, &answer{drop: true}
+		case !there(err):
+			return about{}, &answer{why: "the approval cannot be read"}
+		case a.State.Closed():
+			return about{}, &answer{drop: true} // nobody has to be told any more
+		}
+		return about{a.Conversation, a}, nil
+	case e.Question != "":
+		q, err := s.log.Question(ctx, e.Principal, e.Question)
+		switch {
+		case there(err):
+			return about{conversation: q.Conversation}, nil
+		case !errors.Is(err, inbox.ErrNotFound):
+			return about{}, &answer{why: "the question cannot be read"}
+		}
+	case e.Call != "":
+		s.calls.Lock()
+		defer s.calls.Unlock()
+		c, err := s.log.Call(ctx, e.Principal, e.Call)
+		switch {
+		case there(err):
+			return about{conversation: c.Conversation}, nil
+		case !errors.Is(err, inbox.ErrNotFound):
+			return about{}, &answer{why: "the call cannot be read"}
+		}
+	}
+	return about{}, nil // it was removed: that something happened is still so
 }
 
 // retryAfter reads the header in seconds (RFC 9110 10.2.3), a day at most.

@@ -19,11 +19,19 @@ type state struct {
 	Until time.Time `json:"until"` // the end of its lease, in the store's time
 	Fence int64     `json:"fence"` // rises with each lease
 
-	Since  time.Time `json:"since"`  // what happened before is not told
-	Cursor int64     `json:"cursor"` // the last entry of the log that was read
+	Since  time.Time `json:"since"`         // what happened before is not told
+	Cursor int64     `json:"cursor"`        // the last entry of the log that was read
+	Gone   time.Time `json:"gone,omitzero"` // when it answered 410: it gets nothing until it is turned on again
 	Waits  []waiting `json:"waits,omitempty"`
 	Dead   []Letter  `json:"dead,omitempty"`
+
+	// When this machine read it: by the store, and by its own clock.
+	read, readHere time.Time
 }
+
+// time is that of the store: the next try may be another machine's, whose clock is
+// another one too. Of the own clock only what has passed counts.
+func (s *Sender) time(st *state) time.Time { return st.read.Add(s.now().Sub(st.readHere)) }
 
 // waiting is a message that is not delivered yet.
 type waiting struct {
@@ -51,11 +59,11 @@ func (st *state) due(now time.Time) []waiting {
 	return list
 }
 
-// settle records what became of a message.
-func (st *state) settle(w waiting, a answer, now time.Time) {
+// settle records what became of a message, and reports whether it was given up.
+func (st *state) settle(w waiting, a answer, now time.Time) (dead bool) {
 	i := slices.IndexFunc(st.Waits, func(o waiting) bool { return o.Entry == w.Entry })
 	if i < 0 {
-		return
+		return false
 	}
 	switch {
 	case a.ok():
@@ -64,10 +72,22 @@ func (st *state) settle(w waiting, a answer, now time.Time) {
 		st.Waits = slices.Delete(st.Waits, i, i+1)
 		st.Dead = append(st.Dead, Letter{Entry: w.Entry, Tries: w.Tries + 1, At: now.UTC(), Why: a.why})
 		st.Dead = st.Dead[max(0, len(st.Dead)-mostDead):]
+		return true
 	default:
 		st.Waits[i].Next = now.Add(max(backoff[w.Tries], a.after))
 		st.Waits[i].Tries++
 	}
+	return false
+}
+
+// end is for an endpoint that wants nothing more. What waited is a dead letter.
+func (st *state) end(now time.Time) {
+	st.Gone = now.UTC()
+	for _, w := range st.Waits {
+		st.Dead = append(st.Dead, Letter{Entry: w.Entry, Tries: w.Tries, At: st.Gone, Why: "the endpoint answered 410"})
+	}
+	st.Dead = st.Dead[max(0, len(st.Dead)-mostDead):]
+	st.Waits = nil
 }
 
 // Where an endpoint's state stands in the store: a row of nobody, which its lock makes
@@ -106,11 +126,15 @@ func writeState(tx inbox.Tx, st *state) error {
 }
 
 // take gets the lease, or keeps it, and reads the state. mine is false if another
-// machine has it.
+// machine has it, or the endpoint is gone.
 func (s *Sender) take(ctx context.Context, e *Endpoint) (st *state, mine bool, err error) {
 	err = s.store.Update(ctx, row(e), func(tx inbox.Tx) error {
 		if st, err = readState(tx); err != nil {
 			return err
+		}
+		st.read, st.readHere = tx.Now(), s.now()
+		if mine = st.Gone.IsZero(); !mine {
+			return nil
 		}
 		if mine = st.Owner == s.machine || !tx.Now().Before(st.Until); !mine {
 			return nil
@@ -122,7 +146,7 @@ func (s *Sender) take(ctx context.Context, e *Endpoint) (st *state, mine bool, e
 		if st.Since.IsZero() {
 			st.Since = tx.Now()
 		}
-		st.Until = tx.Now().Add(lease)
+		st.Until = tx.Now().Add(s.lease)
 		return writeState(tx, st)
 	})
 	return st, mine, err
@@ -138,7 +162,7 @@ func (s *Sender) save(ctx context.Context, e *Endpoint, st *state) error {
 		if now.Owner != s.machine || now.Fence != st.Fence {
 			return errLease
 		}
-		st.Until = tx.Now().Add(lease)
+		st.Until = tx.Now().Add(s.lease)
 		return writeState(tx, st)
 	})
 }
@@ -150,6 +174,8 @@ type Status struct {
 	Tries  int      `json:"tries"` // of the one that was tried most
 	Dead   []Letter `json:"dead"`  // the newest last
 	Behind bool     `json:"behind"`
+	// Gone is when it answered 410. It gets nothing until it is turned on again.
+	Gone *time.Time `json:"gone,omitempty"`
 }
 
 // Status lists the endpoints.
@@ -165,6 +191,9 @@ func (s *Sender) Status(ctx context.Context) ([]Status, error) {
 			return nil, err
 		}
 		one := Status{ID: e.ID, Waits: len(st.Waits), Dead: append([]Letter{}, st.Dead...), Behind: len(st.Waits) >= mostWaits}
+		if !st.Gone.IsZero() {
+			one.Gone = &st.Gone
+		}
 		for _, w := range st.Waits {
 			one.Tries = max(one.Tries, w.Tries)
 		}
@@ -173,7 +202,8 @@ func (s *Sender) Status(ctx context.Context) ([]Status, error) {
 	return list, nil
 }
 
-// Redeliver lets the dead letters of an endpoint be tried again. It returns how many.
+// Redeliver lets the dead letters of an endpoint be tried again, and turns on again one
+// that answered 410: what happened meanwhile is not told. It returns how many letters.
 func (s *Sender) Redeliver(ctx context.Context, id string) (n int, err error) {
 	i := slices.IndexFunc(s.endpoints, func(e *Endpoint) bool { return e.ID == id })
 	if i < 0 {
@@ -186,9 +216,12 @@ func (s *Sender) Redeliver(ctx context.Context, id string) (n int, err error) {
 		}
 		n = len(st.Dead)
 		for _, d := range st.Dead {
-			st.Waits = append(st.Waits, waiting{Entry: d.Entry, Next: s.now()})
+			st.Waits = append(st.Waits, waiting{Entry: d.Entry, Next: tx.Now()})
 		}
 		st.Dead = nil
+		if !st.Gone.IsZero() {
+			st.Gone, st.Since = time.Time{}, tx.Now()
+		}
 		// Whoever sends reads its state anew: what it holds lacks these.
 		st.Fence++
 		st.Owner, st.Until = "", time.Time{}

@@ -12,18 +12,20 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/store/memstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 var secret = secretPrefix + base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789"))
 
@@ -115,6 +117,7 @@ type desk struct {
 	clock *clock
 	store inbox.Store
 	inbox *inbox.Inbox
+	came  []string // of what was sent
 }
 
 func newDesk(t *testing.T) *desk {
@@ -128,6 +131,7 @@ func (d *desk) sender(machine string, endpoints ...*Endpoint) *Sender {
 	d.t.Helper()
 	s, err := New(d.inbox, d.store, endpoints, &Options{
 		PublicURL: "https://parley.example", Machine: machine, now: d.clock.now, Log: slog.New(slog.DiscardHandler),
+		Observe: func(endpoint string, o Outcome) { d.came = append(d.came, endpoint+" "+string(o)) },
 	})
 	if err != nil {
 		d.t.Fatal(err)
@@ -138,9 +142,14 @@ func (d *desk) sender(machine string, endpoints ...*Endpoint) *Sender {
 // ask lets a server ask p something, with sentinels in all that it says.
 func (d *desk) ask(p inbox.Principal) inbox.QuestionID {
 	d.t.Helper()
+	return d.askIn(p, "c")
+}
+
+func (d *desk) askIn(p inbox.Principal, conversation string) inbox.QuestionID {
+	d.t.Helper()
 	ctx := d.t.Context()
 	c, err := d.inbox.Compose(ctx, p, inbox.NewCall{
-		Conversation: "c", Server: "travel", Method: "tools/call", Name: "book", Arguments: json.RawMessage(`{"a":"sentinel-argument"}`),
+		Conversation: conversation, Server: "travel", Method: "tools/call", Name: "book", Arguments: json.RawMessage(`{"a":"sentinel-argument"}`),
 	})
 	if err != nil {
 		d.t.Fatal(err)
@@ -198,7 +207,7 @@ func TestMessages(t *testing.T) {
 	seen := map[string]int{}
 	for i, m := range r.messages(t) {
 		seen[string(m.Type)+" "+string(m.Data.Question)]++
-		if m.Data.Principal != Principal(ann) || m.Data.Server != "travel" || m.Data.Call == "" || m.Timestamp.IsZero() ||
+		if m.Data.Principal != Principal(ann) || m.Data.Server != "travel" || m.Data.Call == "" || m.Data.Conversation != "c" || m.Timestamp.IsZero() ||
 			m.Data.URL != "https://parley.example/?q="+string(m.Data.Question) {
 			t.Errorf("%+v", m)
 		}
@@ -227,7 +236,7 @@ func TestBlockedMessage(t *testing.T) {
 	}
 	d.round(s, e)
 	list := r.messages(t)
-	if len(list) != 1 || list[0].Type != Blocked || list[0].Data.Reason != inbox.ReasonServerRemoved {
+	if len(list) != 1 || list[0].Type != Blocked || list[0].Data.Reason != inbox.ReasonServerRemoved || list[0].Data.Conversation != "c" {
 		t.Errorf("%+v", list)
 	}
 }
@@ -285,6 +294,10 @@ func TestRetries(t *testing.T) {
 	if text := fmt.Sprintf("%+v %v", status, e); strings.Contains(text, "sentinel") || strings.Contains(text, "whsec") {
 		t.Errorf("secrets: %s", text)
 	}
+	want := append(slices.Repeat([]string{"r failed"}, len(backoff)), "r dead")
+	if diff := cmp.Diff(want, d.came); diff != "" {
+		t.Errorf("observed (-want +got):\n%s", diff)
+	}
 	r.answers(http.StatusNoContent)
 	if n, err := s.Redeliver(t.Context(), "r"); n != 1 || err != nil {
 		t.Fatal(n, err)
@@ -292,6 +305,9 @@ func TestRetries(t *testing.T) {
 	d.round(s, e)
 	if status, err := s.Status(t.Context()); err != nil || len(status[0].Dead)+status[0].Waits != 0 {
 		t.Errorf("%+v, %v", status, err)
+	}
+	if last := d.came[len(d.came)-1]; last != "r delivered" || len(d.came) != len(want)+1 {
+		t.Errorf("observed %q", d.came)
 	}
 	if _, err := s.Redeliver(t.Context(), "other"); !errors.Is(err, inbox.ErrNotFound) {
 		t.Error(err)
@@ -320,19 +336,6 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-func TestGone(t *testing.T) {
-	t.Parallel()
-	d, r := newDesk(t), newReceiver(t)
-	e := &Endpoint{ID: "g", URL: r.URL, Secret: secret}
-	s := d.sender("m1", e)
-	d.round(s, e)
-	d.ask(ann)
-	r.answers(http.StatusGone)
-	if !d.round(s, e) {
-		t.Error("410 goes on")
-	}
-}
-
 // A redirect is no delivery, and nothing goes to where it points.
 func TestNoRedirect(t *testing.T) {
 	t.Parallel()
@@ -345,38 +348,6 @@ func TestNoRedirect(t *testing.T) {
 	d.round(s, e)
 	if st, err := s.Status(t.Context()); err != nil || st[0].Waits != 1 || len(elsewhere.ids()) != 0 {
 		t.Errorf("%+v, %v, %d elsewhere", st, err, len(elsewhere.ids()))
-	}
-}
-
-// One machine sends; when it is gone another goes on, and the first one, back again,
-// stores nothing.
-func TestLease(t *testing.T) {
-	t.Parallel()
-	d, r := newDesk(t), newReceiver(t)
-	e := &Endpoint{ID: "l", URL: r.URL, Secret: secret}
-	one, two := d.sender("m1", e), d.sender("m2", e)
-	d.round(one, e)
-	d.ask(ann)
-	d.round(two, e)
-	if n := len(r.ids()); n != 0 {
-		t.Fatal("a machine without the lease sends")
-	}
-	stale, mine, err := one.take(t.Context(), e)
-	if err != nil || !mine {
-		t.Fatal(mine, err)
-	}
-	d.clock.advance(lease)
-	d.round(two, e)
-	if n := len(r.ids()); n != 1 {
-		t.Fatalf("%d messages of the second machine", n)
-	}
-	if err := one.save(t.Context(), e, stale); !errors.Is(err, errLease) {
-		t.Errorf("a stale save: %v", err)
-	}
-	d.clock.advance(lease)
-	d.round(one, e)
-	if n := len(r.ids()); n != 1 {
-		t.Errorf("%d messages after the first is back", n)
 	}
 }
 
@@ -397,7 +368,7 @@ func TestDiesBeforeRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.answers(http.StatusOK)
-	d.clock.advance(lease)
+	d.clock.advance(lease + DefaultTimeout)
 	d.round(d.sender("m2", e), e)
 	if ids := r.ids(); len(ids) != 2 || ids[0] != ids[1] {
 		t.Errorf("ids %v", ids)
@@ -493,7 +464,7 @@ func TestReadEndpoints(t *testing.T) {
 		"no prefix":         {`{"endpoints":[{"id":"a","url":"https://x.example","secret":"` + strings.TrimPrefix(secret, secretPrefix) + `"}]}`, "secret"},
 		"an address":        {`{"endpoints":[{"id":"a","url":"file:///sentinel","secret":"${SECRET}"}]}`, "no address"},
 		"a missing value":   {`{"endpoints":[{"id":"a","url":"https://${NOT_SET}","secret":"${SECRET}"}]}`, "NOT_SET is not set"},
-		"an open variable":  {`{"endpoints":[{"id":"a","url":"https://${HOST","secret":"${SECRET}"}]}`, "has no }"},
+		"an open variable":  {`{"endpoints":[{"id":"a","url":"https://${HOST","secret":"${SECRET}"}]}`, "without its }"},
 		"twice":             {`{"endpoints":[{"id":"a","url":"https://x.example","secret":"${SECRET}"},{"id":"a","url":"https://x.example","secret":"${SECRET}"}]}`, "two endpoints"},
 		"no id":             {`{"endpoints":[{"url":"https://x.example","secret":"${SECRET}"}]}`, "id"},
 		"null":              {`{"endpoints":[null]}`, "null"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/plain"
+	"github.com/parley-mcp/parley/internal/sqlitefile"
 	"github.com/parley-mcp/parley/store/pgstore"
 	"github.com/parley-mcp/parley/store/sqlitestore"
 )
@@ -26,13 +27,18 @@ when, what, whose, and who did it. It has no content: no argument, no answer, no
 where those matter there is a keyed digest of them. --json prints JSON lines, one entry
 each, for whoever collects them: their "id" rises, so the last one is where to go on.
 
-A person is ISSUER|TENANT|SUBJECT, as for parley erase. Kinds: composed, asked, shown,
-expiring, blocked, opened, answered, checked, taken_back, delivered, closed, uncertain,
-finished, denied, stopped, resolved, approval_asked, approval_decided, approval_closed,
-approval_revoked, disabled, enabled, erased, credential_read.
+A person is ISSUER|TENANT|SUBJECT, as for parley erase. Kinds: composed, allowed, asked,
+shown, refused, expiring, blocked, opened, answered, checked, taken_back, delivered,
+closed, completed, uncertain, finished, denied, stopped, resolved, approval_asked,
+approval_expiring, approval_decided, approval_closed, approval_revoked, disabled, enabled,
+erased, credential_read, signed_in, signed_out, not_revoked.
 
-It only reads, so the host may run meanwhile, also on a file of SQLite. The keys of the
-store are not needed.
+What let a call leave stands where it was composed and with each answer that was
+delivered: the rule of the policy, and the approval where that rule asks for one. An entry
+"allowed" tells of another rule or approval than the last one told.
+
+It only reads, so the host may run meanwhile, also on a file of SQLite, if it is of this
+version. The keys of the store are not needed.
 
 Examples:
   parley audit --data /var/lib/parley --since 24h
@@ -116,14 +122,15 @@ func (a *auditing) read(now time.Time) (err error) {
 }
 
 var auditKinds = []inbox.AuditKind{
-	inbox.AuditComposed, inbox.AuditAsked, inbox.AuditShown, inbox.AuditExpiring, inbox.AuditOpened, inbox.AuditAnswered, inbox.AuditChecked,
-	inbox.AuditTakenBack, inbox.AuditDelivered, inbox.AuditClosed, inbox.AuditBlocked, inbox.AuditUncertain, inbox.AuditFinished,
-	inbox.AuditDenied, inbox.AuditStopped, inbox.AuditResolved, inbox.AuditApprovalAsked, inbox.AuditApprovalDecided,
+	inbox.AuditComposed, inbox.AuditAllowed, inbox.AuditAsked, inbox.AuditRefused, inbox.AuditShown, inbox.AuditExpiring, inbox.AuditOpened, inbox.AuditAnswered, inbox.AuditChecked,
+	inbox.AuditTakenBack, inbox.AuditDelivered, inbox.AuditClosed, inbox.AuditCompleted, inbox.AuditBlocked, inbox.AuditUncertain, inbox.AuditFinished,
+	inbox.AuditDenied, inbox.AuditStopped, inbox.AuditResolved, inbox.AuditApprovalAsked, inbox.AuditApprovalExpiring, inbox.AuditApprovalDecided,
 	inbox.AuditApprovalClosed, inbox.AuditApprovalRevoked, inbox.AuditDisabled, inbox.AuditEnabled, inbox.AuditErased, inbox.AuditCredentialRead,
+	inbox.AuditSignedIn, inbox.AuditSignedOut, inbox.AuditNotRevoked,
 }
 
-// openToRead opens a store that is there. It takes no lock: who only reads does not
-// disturb a host on the same file.
+// openToRead opens a store that is there. It takes no lock, so it leaves the tables of a
+// file as they are: a host on it may be of an older version.
 func openToRead(ctx context.Context, flags *storeFlags, data string) (inbox.Store, error) {
 	path, file, err := flags.sqlitePath(data)
 	if err != nil {
@@ -141,7 +148,10 @@ func openToRead(ctx context.Context, flags *storeFlags, data string) (inbox.Stor
 	if _, err := os.Stat(path); err != nil {
 		return nil, usageError("name the store with --store, or its directory with --data", "the store: %w", err)
 	}
-	store, err := sqlitestore.Open(path, nil)
+	store, err := sqlitestore.Open(path, &sqlitestore.Options{KeepTables: true})
+	if errors.Is(err, sqlitefile.ErrOtherVersion) {
+		return nil, usageError("use the parley that the host runs; where no host runs, `parley migrate` brings older tables up to date", "the store: %w", err)
+	}
 	if err != nil {
 		return nil, usageError("", "the store: %w", err)
 	}

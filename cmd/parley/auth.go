@@ -28,6 +28,11 @@ type authFlags struct {
 	issuer, clientID, secretFile  string
 	tenantClaim, groupsClaim      string
 	operatorGroup, operatorTenant string
+
+	issuerStreams, allStreams int
+
+	trusted string         // proxies, as they were named
+	proxies []netip.Prefix // after check
 }
 
 const (
@@ -49,11 +54,21 @@ func (a *authFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&a.tenantClaim, "oidc-tenant-claim", "", "`CLAIM` of the ID token that is the person's tenant (default: people have none)")
 	fs.StringVar(&a.groupsClaim, "oidc-groups-claim", "groups", "`CLAIM` of the ID token with the person's groups")
 	fs.StringVar(&a.operatorGroup, "operator-group", "", "`GROUP` whose members run this service: see the audit of others, erase, disable")
+	fs.IntVar(&a.issuerStreams, "issuer-streams", 2000, "`NUMBER` of event streams that all people of one issuer, such as those of an API key, have open at once")
+	fs.IntVar(&a.allStreams, "all-streams", 5000, "`NUMBER` of event streams that everybody has open at once")
+	fs.StringVar(&a.trusted, "trusted-proxies", "", "`LIST` of networks or addresses, with commas, such as 127.0.0.1,10.2.0.0/16: proxies in front, whose X-Forwarded-For says where a request comes from (default: nobody's does)")
 	fs.StringVar(&a.operatorTenant, "operator-tenant", "", "`TENANT` of the --operator-group, needed with --oidc-tenant-claim: other tenants may have a group of that name")
 }
 
 // check finds what is missing before anything is opened.
 func (a *authFlags) check() error {
+	if a.issuerStreams < 0 || a.allStreams < 0 {
+		return usageError("", "--issuer-streams and --all-streams count event streams: they are not negative")
+	}
+	var err error
+	if a.proxies, err = readProxies(a.trusted); err != nil {
+		return err
+	}
 	switch a.kind {
 	case "", authLocal:
 		if a.issuer != "" || a.clientID != "" || a.operatorGroup != "" {
@@ -73,6 +88,26 @@ func (a *authFlags) check() error {
 		return nil
 	}
 	return usageError("write --auth local or --auth oidc", "--auth names no way to sign in that there is")
+}
+
+// readProxies reads networks and single addresses.
+func readProxies(text string) ([]netip.Prefix, error) {
+	var proxies []netip.Prefix
+	for _, one := range list(text) {
+		network, err := netip.ParsePrefix(one)
+		if addr, err2 := netip.ParseAddr(one); err2 == nil && addr.Zone() == "" {
+			network, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil {
+			return nil, usageError("write networks as 10.2.0.0/16 or 2001:db8:1::/48, single addresses as they are, with commas between",
+				"--trusted-proxies: %q is no network and no address", one)
+		}
+		if network.Bits() == 0 {
+			return nil, usageError("name the addresses of the proxies", "--trusted-proxies: %s is everybody: each could say that it comes from anywhere", one)
+		}
+		proxies = append(proxies, network)
+	}
+	return proxies, nil
 }
 
 // hosts are the names of the public address.
@@ -129,11 +164,14 @@ type signIn struct {
 	oidc  *oidc.SignIn
 	keys  []*serve.APIKey
 	hosts []string
+
+	issuerStreams, allStreams int
+	proxies                   []netip.Prefix
 }
 
 // open opens the way to sign in. The store is there.
 func (a *authFlags) open(ctx context.Context, env *environment, data string, kept *storage, log *slog.Logger) (*signIn, error) {
-	s := &signIn{}
+	s := &signIn{issuerStreams: a.issuerStreams, allStreams: a.allStreams, proxies: a.proxies}
 	var err error
 	if s.hosts, err = a.hosts(); err != nil {
 		return nil, err
@@ -178,7 +216,7 @@ func (a *authFlags) open(ctx context.Context, env *environment, data string, kep
 
 // options are those of the API, as far as sign-in goes.
 func (s *signIn) options(kept *storage) *serve.Options {
-	o := &serve.Options{Local: s.local, APIKeys: s.keys, Keys: kept.ring, Hosts: s.hosts}
+	o := &serve.Options{Local: s.local, APIKeys: s.keys, Keys: kept.ring, Hosts: s.hosts, IssuerStreams: s.issuerStreams, AllStreams: s.allStreams, TrustedProxies: s.proxies}
 	if s.oidc != nil {
 		o.Identify, o.SignIn = s.oidc.Identify, s.oidc.Handler()
 	}
@@ -252,8 +290,14 @@ func list(text string) []string {
 	return parts
 }
 
-// addAPIKey adds the row to the file, which a host may be reading.
+// addAPIKey adds the row to the file, which a host may be reading, and to which another
+// command may be adding one: they take turns by a lock beside it.
 func addAPIKey(path string, row *serve.APIKey) error {
+	release, err := waitFile(path + ".lock")
+	if err != nil {
+		return fmt.Errorf("the lock of the file of API keys: %w", err)
+	}
+	defer release()
 	rows, err := serve.ReadAPIKeys(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return usageError("", "the file of API keys: %w", err)

@@ -28,6 +28,7 @@ func TestServeOIDC(t *testing.T) {
 	proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(address)
 		r.Out.Host = r.In.Host
+		r.Out.Header["X-Forwarded-For"] = []string{"203.0.113.1", "192.0.2.7"} // the client's own word, and the proxy's
 	}})
 	proxy.StartTLS()
 	t.Cleanup(proxy.Close)
@@ -48,6 +49,7 @@ func TestServeOIDC(t *testing.T) {
 		ended <- run(ctx, []string{
 			"serve", "--servers", servers, "--data", dir, "--addr", "127.0.0.1:0", "--auth", "oidc", "--public-url", proxy.URL,
 			"--oidc-issuer", provider.URL, "--oidc-client-id", oidctest.ClientID, "--operator-group", "ops",
+			"--trusted-proxies", "10.0.0.0/8, 127.0.0.1",
 		}, env)
 		in.Close()
 	}()
@@ -98,6 +100,22 @@ func TestServeOIDC(t *testing.T) {
 			if err := json.Unmarshal(raw, &row); err != nil || row.Principal.Subject != subject || row.Principal.Issuer != provider.URL || row.Operator != (subject == "ann") {
 				t.Errorf("%s is %s, %v", subject, raw, err)
 			}
+		}
+		if subject != "ann" {
+			continue
+		}
+		resp, err := browser.Post(proxy.URL+"/v1/ops/people/disable", "application/json", strings.NewReader(`{"issuer":"https://other.example","subject":"eve"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp, err = browser.Get(proxy.URL + "/v1/ops/audit"); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || !strings.Contains(string(raw), `"kind":"disabled"`) || !strings.Contains(string(raw), `"remote":"192.0.2.7"`) {
+			t.Errorf("the audit does not say from where: %s, %v", raw, err)
 		}
 	}
 }

@@ -32,10 +32,14 @@ of it and drops the reply; what a server has received it has received. So let th
 stop their calls first, if you can.
 
 A file of SQLite belongs to one process: stop the host first. On PostgreSQL the machines
-go on meanwhile. The keys of the store are needed for one thing only: with them the tokens
+go on meanwhile. The keys of the store are needed for two things only. With them the tokens
 of the person are revoked at their servers, by the machines that run or by the next start,
-and kept sealed until that is done, for seven days at most. Without them the tokens are
-removed here, and their servers take them until they end by themselves.
+and kept sealed until that is done, for seven days at most; without them the tokens are
+removed here, and their servers take them until they end by themselves. And with them the
+person's own sign-ins and embed tokens end: a digest of who it was is kept for that, for 30 days.
+
+A person who is disabled stays so, and for that alone their name is kept. To remove it too,
+enable them first (POST /v1/ops/people/enable).
 
 Examples:
   parley erase --data /var/lib/parley --principal 'local||operator'
@@ -116,15 +120,19 @@ func openToErase(ctx context.Context, flags *storeFlags, data string) (erasable,
 	if _, err := os.Stat(path); err != nil {
 		return nil, usageError("name the store with --store, or its directory with --data", "the store: %w", err)
 	}
-	locked := &lockedStore{}
-	if flags.store == "" {
-		locked.release, err = lockData(data)
-	} else {
-		locked.release, err = lockFile(path+".lock", path, "file", "--store")
+	locked := &lockedStore{release: func() {}}
+	if flags.store == "" { // it has to be this user's alone
+		if locked.release, err = lockData(data); err != nil {
+			return nil, err
+		}
 	}
+	release, err := lockStore(path)
 	if err != nil {
+		locked.release()
 		return nil, err
 	}
+	directory := locked.release
+	locked.release = func() { release(); directory() }
 	if locked.Store, err = sqlitestore.Open(path, nil); err != nil {
 		locked.release()
 		return nil, usageError("", "the store: %w", err)
@@ -210,7 +218,16 @@ func (e *eraser) erase(ctx context.Context, env *environment, p inbox.Principal,
 		who = fmt.Sprintf("issuer %q, tenant %q, subject %q", p.Issuer, p.Tenant, p.Subject)
 	}
 	if h == (holdings{}) && c.grants == 0 && c.flows == 0 {
-		return &failure{code: exitFindings, hint: "compare issuer, tenant and subject with those that the sign-in gives", err: fmt.Errorf("nothing is stored of %s", who)}
+		// Most often a slip; but what is remembered of somebody who only looked around
+		// (tools that they have seen, their groups, scopes that a server misses) is not counted.
+		more := ": --yes removes what else is remembered of them"
+		if yes {
+			if _, err := e.remove(ctx, env, p); err != nil {
+				return err
+			}
+			more = ", and what else was remembered of them is removed"
+		}
+		return &failure{code: exitFindings, hint: "compare issuer, tenant and subject with those that the sign-in gives", err: fmt.Errorf("nothing is stored of %s%s", who, more)}
 	}
 	fmt.Fprintf(env.stdout, "Stored of %s: %s.\n", who, h)
 	if c.grants+c.flows > 0 {
@@ -218,6 +235,9 @@ func (e *eraser) erase(ctx context.Context, env *environment, p inbox.Principal,
 	}
 	if c.closed > 0 {
 		fmt.Fprintf(env.stdout, "%d of these need keys that are not here (--keys): their tokens cannot be revoked.\n", c.closed)
+	}
+	if !e.keys {
+		fmt.Fprintln(env.stdout, "Without the keys (--keys) nothing ends the sign-ins and tokens of this person: they go on as somebody new until those end by themselves.")
 	}
 	if !yes {
 		fmt.Fprint(env.stdout, "Type erase to remove it for good, anything else to leave it: ")
@@ -229,17 +249,25 @@ func (e *eraser) erase(ctx context.Context, env *environment, p inbox.Principal,
 			return usageError("--yes does it without asking", "nothing was removed")
 		}
 	}
-	left, err := e.eraseCredentials(ctx, env, owner)
+	left, err := e.remove(ctx, env, p)
 	if err != nil {
 		return err
-	}
-	// What the machines have in memory of this person they miss at their next look at the store.
-	if err := inbox.New(e.inbox, e.ring, nil).Erase(ctx, p); err != nil {
-		return fmt.Errorf("the store: %w", err)
 	}
 	fmt.Fprintln(env.stdout, "It was removed. Backups keep what they hold, and the disk what was not overwritten: docs/operations.md says more.")
 	if left > 0 {
 		fmt.Fprintf(env.stdout, "Tokens to revoke at their servers: of %s. The machines that run do it, or the next start.\n", count(left, "grant"))
 	}
 	return nil
+}
+
+// remove removes all that there is of a person, and returns how many tokens are left to be revoked.
+func (e *eraser) remove(ctx context.Context, env *environment, p inbox.Principal) (left int, err error) {
+	if left, err = e.eraseCredentials(ctx, env, vault.Principal(p)); err != nil {
+		return 0, err
+	}
+	// What the machines have in memory of this person they miss at their next look at the store.
+	if err := inbox.New(e.inbox, e.ring, nil).Erase(ctx, p); err != nil {
+		return 0, fmt.Errorf("the store: %w", err)
+	}
+	return left, nil
 }

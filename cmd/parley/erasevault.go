@@ -18,6 +18,7 @@ type eraser struct {
 	inbox erasable
 	vault vault.Store
 	ring  *seal.Ring // opens nothing if there are no keys
+	keys  bool       // there are
 }
 
 func (e *eraser) Close() error { return errors.Join(e.vault.Close(), e.inbox.Close()) }
@@ -36,7 +37,7 @@ func openEraser(ctx context.Context, flags *storeFlags, data string) (_ *eraser,
 	if e.inbox, err = openToErase(ctx, flags, data); err != nil {
 		return nil, err
 	}
-	if e.ring, err = keysToErase(ctx, e.inbox, flags.keys, data); err == nil {
+	if e.ring, e.keys, err = keysToErase(ctx, e.inbox, flags.keys, data); err == nil {
 		e.vault, err = openVaultStore(ctx, path, file)
 	}
 	if err != nil {
@@ -45,21 +46,21 @@ func openEraser(ctx context.Context, flags *storeFlags, data string) (_ *eraser,
 	return e, nil
 }
 
-func keysToErase(ctx context.Context, store inbox.Store, keys, data string) (*seal.Ring, error) {
+func keysToErase(ctx context.Context, store inbox.Store, keys, data string) (_ *seal.Ring, found bool, err error) {
 	if keys != "" {
 		ring, err := readKeys(keys)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		return ring, checkKeys(ctx, store, ring)
+		return ring, true, checkKeys(ctx, store, ring)
 	}
 	keys = filepath.Join(data, keysFile)
 	if _, err := os.Stat(keys); err == nil { // Open would make one
 		if ring, err := seal.Open(keys); err == nil {
-			return ring, nil
+			return ring, true, nil
 		}
 	}
-	return seal.NewRing(), nil
+	return seal.NewRing(), false, nil
 }
 
 // credentials are what the vault has of a person.

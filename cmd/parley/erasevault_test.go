@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/seal"
@@ -97,21 +98,78 @@ func TestEraseVault(t *testing.T) {
 					}
 				})
 			}
+			// A sign-in of before.
+			before := time.Now().Add(-time.Minute)
+			ended := func(who string, want bool) {
+				t.Helper()
+				store, err := openToErase(context.WithoutCancel(t.Context()), &storeFlags{store: at}, dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer store.Close()
+				p := inbox.Principal(person(who))
+				if got, err := inbox.New(store, ring, nil).TokenEnded(t.Context(), p, inbox.Token{Issued: before}); got != want || err != nil {
+					t.Errorf("a sign-in of %s has ended: %v, %v", who, got, err)
+				}
+			}
 			erase(exitUsage, "nothing was removed", "ada", "--keys", keys)
 			erase(exitUsage, "do not fit the store", "ada", "--keys", strange, "--yes")
 			erase(exitUsage, "no keys file", "ada", "--keys", filepath.Join(dir, "none.json"), "--yes")
 			has("ada", 2, 0)
 			erase(exitOK, "In the vault: 2 grants and 0 sign-ins to servers.", "ada", "--keys", keys, "--yes")
 			has("ada", 0, 2)
+			ended("ada", true)
 			erase(exitFindings, "nothing is stored of", "ada", "--keys", keys, "--yes")
 			has("ada", 0, 2)
 			has("bob", 2, 0)
 
 			erase(exitUsage, "2 of these need keys that are not here (--keys): their tokens cannot be revoked.", "bob")
 			has("bob", 2, 0)
-			erase(exitOK, "It was removed.", "bob", "--yes")
+			erase(exitOK, "Without the keys (--keys) nothing ends the sign-ins", "bob", "--yes")
 			has("bob", 0, 0)
+			ended("bob", false)
 			has("eve", 2, 0)
+
+			// Of somebody who only looked around nothing is counted, and it goes all the same.
+			remembered := func(f func(in *inbox.Inbox, v *vault.Vault)) {
+				t.Helper()
+				store, err := openToErase(context.WithoutCancel(t.Context()), &storeFlags{store: at}, dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer store.Close()
+				inVault(func(v *vault.Vault, _ vault.Store) { f(inbox.New(store, ring, nil), v) })
+			}
+			changes := func(in *inbox.Inbox, description string) int {
+				t.Helper()
+				list, err := in.ToolChanges(t.Context(), inbox.Principal(person("dan")), "desk", []inbox.ToolText{{Name: "book", Description: description}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(list)
+			}
+			remembered(func(in *inbox.Inbox, v *vault.Vault) {
+				if err := v.Want(t.Context(), person("dan"), "https://mcp.example/1", "", []string{"files"}); err != nil {
+					t.Fatal(err)
+				}
+				changes(in, "as it was")
+			})
+			erase(exitFindings, "--yes removes what else is remembered of them", "dan", "--keys", keys)
+			remembered(func(in *inbox.Inbox, _ *vault.Vault) {
+				if n := changes(in, "another"); n != 1 {
+					t.Errorf("%d tools differ from what was seen, want 1", n)
+				}
+			})
+			erase(exitFindings, "nothing is stored of", "dan", "--keys", keys, "--yes")
+			remembered(func(in *inbox.Inbox, v *vault.Vault) {
+				if wanted, err := v.Wanted(t.Context(), person("dan"), "", ""); err != nil || len(wanted) != 0 {
+					t.Errorf("the vault has %v, %v", wanted, err)
+				}
+				if n := changes(in, "another"); n != 0 {
+					t.Error("the tools that an erased person has seen are known")
+				}
+			})
+			ended("dan", true)
 			if file {
 				return
 			}

@@ -49,12 +49,47 @@ func inUse(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer f.Close()
+	defer letGo(f)
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return true, nil
 	}
 	return false, err
+}
+
+// waitFile waits for the lock at path, which others hold for a moment only. The file
+// stays: whoever removed it could leave two with locks of the same name.
+func waitFile(path string) (release func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		switch {
+		case err == nil:
+			return func() { letGo(f) }, nil
+		case !errors.Is(err, syscall.EINTR):
+			f.Close()
+			return nil, err
+		}
+	}
+}
+
+// names is how many names (hard links) the file has; none if it is not there.
+func names(path string) (int, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() { // what is no file is refused as that
+		return 1, nil
+	}
+	return int(stat.Nlink), nil
 }
 
 // lockFile takes the lock at path, which stands for what the flag named.
@@ -70,5 +105,12 @@ func lockFile(path, what, kind, flagName string) (release func(), err error) {
 		}
 		return nil, err
 	}
-	return func() { f.Close() }, nil
+	return func() { letGo(f) }, nil
+}
+
+// letGo unlocks the file. Closing it alone would not: a program that is just being
+// started has it too, until it is the one that was wanted.
+func letGo(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // f is closed in any case
+	f.Close()
 }

@@ -13,4 +13,8 @@ func lockData(string) (release func(), err error) { return nil, errPlatform }
 
 func inUse(string) (bool, error) { return false, errPlatform }
 
+func waitFile(string) (release func(), err error) { return nil, errPlatform }
+
+func names(string) (int, error) { return 0, errPlatform }
+
 func lockFile(_, _, _, _ string) (release func(), err error) { return nil, errPlatform }

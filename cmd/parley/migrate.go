@@ -57,6 +57,12 @@ func migrate(ctx context.Context, env *environment, flags *storeFlags) error {
 		fmt.Fprintf(env.stdout, "Keys: %s\n", flags.keys)
 	}
 	if file {
+		// The tables are not changed under a host, which may be of an older version.
+		release, err := lockStore(path)
+		if err != nil {
+			return err
+		}
+		defer release()
 		store, err := sqlitestore.Open(path, nil) // does it
 		if err != nil {
 			return usageError("", "the store: %w", err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -247,6 +248,9 @@ func (x *explanation) print(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "  may be given: %s\n", strings.Join(scopes, ", "))
 	}
+	if names := x.unsure(); names != "" {
+		fmt.Fprintf(&b, "  could not be judged: %s; the stricter outcome holds, match or no match\n", names)
+	}
 	b.WriteString("\nrules, in order:\n")
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, s := range x.Steps {
@@ -261,6 +265,17 @@ func (x *explanation) print(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// unsure names the rules that could not be evaluated.
+func (x *explanation) unsure() string {
+	var names []string
+	for _, s := range x.Steps {
+		if s.Outcome == rules.Unknown {
+			names = append(names, strconv.Quote(s.Rule))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func (x *explanation) approver() string {

@@ -97,7 +97,7 @@ func count(n int, what string) string {
 // policyError gives an error of a policy file the exit code of an input that
 // cannot be read.
 func policyError(err error) error {
-	hint := "--policy names a YAML file of rules; docs/policy.md describes it"
+	hint := "a policy is a YAML file of rules; docs/policy.md describes it"
 	if _, ok := errors.AsType[*rules.Error](err); ok {
 		hint = "docs/policy.md describes the file"
 	}

@@ -70,7 +70,7 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 		Observe:            told.observe(),
 		QuestionsPerMinute: what.questionsPerMinute,
 	})
-	if err := kept.openVault(ctx, in, servers.Servers, log); err != nil {
+	if err := kept.openVault(ctx, in, servers.Servers, told.metrics, log); err != nil {
 		return err
 	}
 	if kept.owner != "" {
@@ -110,6 +110,9 @@ func runHost(ctx context.Context, env *environment, common hostFlags, ln net.Lis
 		return errors.Join(err, h.Close())
 	}
 	options.Webhooks = told.sender
+	if told.metrics != nil {
+		options.Limited = told.metrics.Limited
+	}
 	api := serve.New(h, in, options)
 
 	running := filepath.Join(common.data, runningFile)

@@ -45,8 +45,9 @@ The servers file is the object "mcpServers" that other MCP hosts use:
     "travel":     {"url": "http://127.0.0.1:8421/mcp", "headers": {"Authorization": "Bearer ${TRAVEL_TOKEN}"}}
   }}
 
-${VAR} is taken from the environment in env, headers, url and args. People sign in on the
-page to servers that want OAuth; docs/sign-in.md has the settings for it.
+${VAR} is taken from the environment in env, headers, url and args. What Parley wants to
+know of a server stands in an object "parley" in it, such as {"trusted": true};
+docs/operations.md has all of it. People sign in on the page to servers that want OAuth.
 
 Any number of machines may serve one PostgreSQL: --store postgres://..., and --keys
 with the same file on each; docs/several-machines.md says how.

@@ -226,11 +226,20 @@ func TestNoSecretInAnySink(t *testing.T) {
 			t.Fatalf("told: %v\n%s", told, log.String())
 		}
 	}
+	p.streams()
 	at := regexp.MustCompile(`http://\S+/metrics`).FindString(said.String())
+	delivered := `parley_webhooks_sent_total{endpoint="mail",outcome="delivered"}`
 	page := fetch(t, at)
+	for !strings.Contains(page, delivered) { // it is counted once it is stored
+		if t.Context().Err() != nil {
+			t.Fatalf("the metrics do not have %s:\n%s", delivered, page)
+		}
+		page = fetch(t, at)
+	}
 	for _, want := range []string{
 		`parley_questions_closed_total{mode="form",server="legacy",state="accepted"} 1`, `parley_calls_ended_total{era="modern",reason="",server="modern",state="done"} 1`,
 		`parley_webhooks_dead{endpoint="mail"} 0`, `parley_question_wait_seconds_count{mode="form"} 2`,
+		`parley_limits_hit_total{reason="too_many_streams",server=""} 1`,
 	} {
 		if !strings.Contains(page, want+"\n") {
 			t.Errorf("the metrics do not have %s", want)
@@ -318,7 +327,7 @@ func fetch(t *testing.T, address string) string {
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != 200 {
+	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s, %v", address, resp.Status, err)
 	}
 	return string(b)
@@ -363,6 +372,29 @@ func (p *pageOf) do(method, path, body string, want ...int) (row callRow) {
 		}
 	}
 	return row
+}
+
+// streams opens event streams until one is refused, and ends them.
+func (p *pageOf) streams() {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(p.t.Context())
+	defer cancel()
+	for range 100 {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.base+"/v1/events", http.NoBody)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+p.token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode == http.StatusTooManyRequests {
+			return
+		}
+	}
+	p.t.Error("a hundred streams were opened")
 }
 
 // question waits for the open question of a call.

@@ -130,18 +130,16 @@ func (s *storage) openFile(flags *storeFlags, data, path string) error {
 	if flags.notify != "" {
 		return usageError("leave it out: one machine needs none", "--notify is for several machines on PostgreSQL")
 	}
-	if flags.store != "" { // beside the data directory, which has a lock of its own
-		release, err := lockFile(path+".lock", path, "file", "--store")
-		if err != nil {
-			return err
-		}
-		s.close = append(s.close, func() error { release(); return nil })
+	// Beside the lock of the data directory, which says nothing of a file elsewhere.
+	release, err := lockStore(path)
+	if err != nil {
+		return err
 	}
+	s.close = append(s.close, func() error { release(); return nil })
 	keys := flags.keys
 	if keys == "" {
 		keys = filepath.Join(data, keysFile)
 	}
-	var err error
 	if s.ring, err = seal.Open(keys); err != nil {
 		return usageError("", "the keys: %w", err)
 	}
@@ -211,10 +209,17 @@ func readKeys(path string) (*seal.Ring, error) {
 	return ring, nil
 }
 
+// noDatabase is invalid_catalog_name (PostgreSQL, "Error Codes").
+const noDatabase = "3D000"
+
 // databaseError tells a server that cannot be reached from one that says no.
 func databaseError(what string, err error) error {
 	if connect := (*pgconn.ConnectError)(nil); errors.As(err, &connect) {
-		return connectError("", "%s: %w", what, err)
+		hint := "is PostgreSQL there, and are user and password right?"
+		if said := (*pgconn.PgError)(nil); errors.As(err, &said) && said.Code == noDatabase {
+			hint = "make the database first, such as with createdb"
+		}
+		return connectError(hint, "%s: %w", what, err)
 	}
 	return usageError("", "%s: %w", what, err)
 }

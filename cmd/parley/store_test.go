@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,11 @@ func TestStoreRefusals(t *testing.T) {
 	}
 	away := "postgres://parley:" + password + "@127.0.0.1:1/x?sslmode=disable"
 	dsn := servicetest.Postgres(t)
+	none, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none.Path = "/no_such_database_of_parley"
 	for name, test := range map[string]struct {
 		args []string
 		code int
@@ -64,7 +70,8 @@ func TestStoreRefusals(t *testing.T) {
 	}{
 		"postgres without keys":        {[]string{"--store", away}, exitUsage, "PARLEY_KEYS"},
 		"keys that are not there":      {[]string{"--store", away, "--keys", filepath.Join(dir, "none")}, exitUsage, "there is no keys file"},
-		"nobody listens":               {[]string{"--store", away, "--keys", keys}, exitConnect, "the store"},
+		"nobody listens":               {[]string{"--store", away, "--keys", keys}, exitConnect, "hint: is PostgreSQL there"},
+		"a database that is not there": {[]string{"--store", none.String(), "--keys", keys}, exitConnect, "hint: make the database first"},
 		"a store of no kind":           {[]string{"--store", "mysql://" + password}, exitUsage, "sqlite:PATH"},
 		"a URL that is none":           {[]string{"--store", "postgres://parley:" + password + "@host:port/x", "--keys", keys}, exitUsage, "cannot be read"},
 		"sqlite without a path":        {[]string{"--store", "sqlite:"}, exitUsage, "sqlite:PATH"},

@@ -37,7 +37,7 @@ const defaultAuditDays = 365
 
 func (f *tellingFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&f.metricsAddr, "metrics-addr", "", "`HOST:PORT` where Prometheus gets /metrics, without sign-in; :PORT is of this machine only (default: nowhere)")
-	fs.StringVar(&f.webhooks, "webhooks", "", "`FILE` of the endpoints that are told of questions (parley help webhook)")
+	fs.StringVar(&f.webhooks, "webhooks", "", "`FILE` of the endpoints that are told of questions and approvals (parley help webhook)")
 	fs.IntVar(&f.auditDays, "audit-retention", defaultAuditDays, "`DAYS` after which entries of the audit log are removed; 0 keeps them for ever")
 }
 
@@ -151,7 +151,11 @@ func (t *telling) observe() func(*inbox.AuditEntry) {
 // over begins with what needs the inbox. publicURL is in the links of messages.
 func (t *telling) over(in *inbox.Inbox, store inbox.Store, publicURL string) error {
 	if len(t.endpoints) > 0 {
-		sender, err := webhook.New(in, store, t.endpoints, &webhook.Options{PublicURL: publicURL, Log: t.log})
+		options := &webhook.Options{PublicURL: publicURL, Log: t.log}
+		if t.metrics != nil {
+			options.Observe = t.metrics.Sent
+		}
+		sender, err := webhook.New(in, store, t.endpoints, options)
 		if err != nil {
 			return usageError("", "--webhooks: %w", err)
 		}

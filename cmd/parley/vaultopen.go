@@ -7,6 +7,7 @@ import (
 
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/serve/metrics"
 	"github.com/parley-mcp/parley/vault"
 )
 
@@ -15,11 +16,14 @@ import (
 // see which this one has (parley vault rotate waits for that). Keys that do not
 // open all that is there are refused. Each use of a person's credential is a row of
 // the inbox's audit, and requests to authorization servers reach what the servers
-// file allows.
-func (s *storage) openVault(ctx context.Context, in *inbox.Inbox, servers []*host.Server, log *slog.Logger) error {
+// file allows; counts, if there are any, count those requests.
+func (s *storage) openVault(ctx context.Context, in *inbox.Inbox, servers []*host.Server, counts *metrics.Metrics, log *slog.Logger) error {
 	endpoint, err := host.VaultEndpoint(servers)
 	if err != nil {
 		return usageError("", "%w", err)
+	}
+	if counts != nil {
+		endpoint = counts.Endpoint(endpoint, host.VaultServers(servers))
 	}
 	store, err := openVaultStore(ctx, s.place, s.file)
 	if err != nil {

@@ -103,8 +103,18 @@ func waiting(hint, format string, args ...any) error {
 	return &failure{code: exitFindings, hint: hint, err: fmt.Errorf(format, args...)}
 }
 
+// lockKeys takes a keys file for this command. As with [lockStore] the lock lies beside
+// the file that is meant in the end, since links are names of the same file.
+func lockKeys(path string) (release func(), err error) {
+	end, err := linksEnd(path)
+	if err != nil {
+		return nil, usageError("", "the keys: %s: %w", path, err)
+	}
+	return lockFile(end+".lock", path, "file", "--keys")
+}
+
 func (r *rotation) goOn(ctx context.Context, add bool) error {
-	unlock, err := lockFile(r.v.keys+".lock", r.v.keys, "file", "--keys")
+	unlock, err := lockKeys(r.v.keys)
 	if err != nil {
 		return err
 	}
@@ -236,7 +246,7 @@ func lagging(machines []vault.Machine, primary uint32) (names []string) {
 }
 
 func (r *rotation) disable(ctx context.Context, key uint32, yes bool) error {
-	unlock, err := lockFile(r.v.keys+".lock", r.v.keys, "file", "--keys")
+	unlock, err := lockKeys(r.v.keys)
 	if err != nil {
 		return err
 	}
@@ -291,7 +301,7 @@ func (r *rotation) disable(ctx context.Context, key uint32, yes bool) error {
 }
 
 func (r *rotation) enable(key uint32) error {
-	unlock, err := lockFile(r.v.keys+".lock", r.v.keys, "file", "--keys")
+	unlock, err := lockKeys(r.v.keys)
 	if err != nil {
 		return err
 	}

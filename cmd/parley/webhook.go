@@ -12,20 +12,20 @@ var webhookCommand = command{
 	name: "webhook", args: "secret", short: "make a secret for the receiver of webhooks",
 	long: `
 "parley serve --webhooks FILE" tells programs elsewhere that a question was asked, will
-expire soon or was answered, or that a call is blocked, so that they can send mail. The
-file has their addresses:
+expire soon or was answered, that an approval waits, or that a call is blocked, so that
+they can send mail. The file has their addresses:
 
   {"endpoints": [{
     "id": "mail",
     "url": "https://mail.example.com/parley",
     "secret": "${PARLEY_WEBHOOK_SECRET}",
-    "events": ["asked", "expiring"]
+    "events": ["asked", "expiring", "approval_asked"]
   }]}
 
 ${VAR} is taken from the environment in url and secret. "events" may be asked, expiring,
-answered and blocked (default: all); "issuers" and "tenants" restrict whose questions are
-told. A message has ids and no content, and is signed as Standard Webhooks says;
-docs/webhooks.md has receivers in Go and Python.
+answered, blocked, approval_asked and approval_expiring (default: all); "issuers" and
+"tenants" restrict whose calls are told of. A message has ids and no content, and is signed as Standard Webhooks says;
+docs/webhooks.md has receivers in Go, Python and Node.js.
 
   parley webhook secret     print a fresh secret, for both sides
 

@@ -67,7 +67,9 @@ func (g *Guard) Take(ctx context.Context, record elicit.CallRecord, lease, keep 
 }
 
 func (g *Guard) take(ctx context.Context, record elicit.CallRecord, lease, keep time.Duration) (elicit.CallRecord, bool, error) {
-	tx, err := g.db.BeginTx(ctx, nil)
+	// The driver reports a context that ends meanwhile also of a BEGIN that has run,
+	// and the connection would stay in its transaction.
+	tx, err := g.db.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		return elicit.CallRecord{}, false, err
 	}

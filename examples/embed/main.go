@@ -73,6 +73,7 @@ func serveUntilInterrupt(dir, addr string) error {
 	}
 	// The page and its API are one handler; put it on a name of its own.
 	server := &http.Server{Addr: addr, Handler: b.api, ReadHeaderTimeout: 10 * time.Second}
+	log.Printf("the host's page is at http://%s; sign in as ada, with the password of the variable ADA_PASSWORD", addr)
 	go func() {
 		log.Print(server.ListenAndServe())
 		stop() // a port that is taken ends the program
@@ -81,11 +82,13 @@ func serveUntilInterrupt(dir, addr string) error {
 }
 
 // signedIn stands for the session check of the program. What it returns must be
-// verified: it decides whose questions a request sees and answers.
+// verified: it decides whose questions a request sees and answers. ErrSignedOut says
+// that nobody is signed in; an error of the session store would be returned as it is,
+// and pages try again.
 func signedIn(r *http.Request) (*serve.Session, error) {
 	user, password, ok := r.BasicAuth()
 	if !ok || user != "ada" || password != os.Getenv("ADA_PASSWORD") || password == "" {
-		return nil, errors.New("no session")
+		return nil, serve.ErrSignedOut
 	}
 	return &serve.Session{Principal: inbox.Principal{Issuer: "https://id.example.com", Subject: user}}, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -38,7 +37,7 @@ func TestOverARestart(t *testing.T) {
 	servers := []*host.Server{{ID: "asker", URL: server.URL}}
 	identify := func(r *http.Request) (*serve.Session, error) {
 		if r.Header.Get("X-User") != "ada" {
-			return nil, errors.New("nobody")
+			return nil, serve.ErrSignedOut
 		}
 		return &serve.Session{Principal: ada}, nil
 	}

@@ -67,6 +67,8 @@ func openParley(dir, mcp, product string) (_ *parley, err error) {
 	return &parley{server: s, key: key, store: store, host: h, inbox: in}, nil
 }
 
+// nobody signs in to the host itself. Any error but ErrSignedOut would say that this
+// could not be found out, and be answered 503.
 func nobody(*http.Request) (*serve.Session, error) { return nil, serve.ErrSignedOut }
 
 // run carries calls on until ctx ends.

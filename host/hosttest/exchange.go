@@ -28,9 +28,15 @@ type Script struct {
 	JSON bool
 	// Sessionless makes a legacy HTTP server hand out no session id.
 	Sessionless bool
+	// QuietStream keeps the header of the standalone stream of a legacy HTTP
+	// server back until its first message, as servers do that never flush it.
+	QuietStream bool
 	// Intercept sees every HTTP request first. If it returns true it has
 	// answered, and the script goes no further.
 	Intercept func(w http.ResponseWriter, r *http.Request, method string) bool
+	// Methods plays requests other than tools/call, in place of what the script
+	// would answer by itself.
+	Methods map[string]Tool
 	// Listed is called for each tools/list with the number of earlier ones,
 	// and returns the tools member of the result; nil means the tools of Tools.
 	Listed func(n int) string
@@ -40,8 +46,27 @@ type Script struct {
 	AtStart func(p *Pipe)
 }
 
-// A Tool plays one call of a tool.
+// A Tool plays one call of a tool, or another request.
 type Tool func(x *Exchange)
+
+// plays is what the script does with a request; nil: it is housekeeping.
+func (s *Script) plays(m message) Tool {
+	if m.Method != "tools/call" {
+		return s.Methods[m.Method]
+	}
+	if tool := s.Tools[toolName(m.Params)]; tool != nil {
+		return tool
+	}
+	return func(x *Exchange) { x.Error(-32602, "unknown tool", "") }
+}
+
+// counted is the name under which requests like this one are counted.
+func counted(m message) string {
+	if m.Method != "tools/call" {
+		return " " + m.Method // no tool's name begins so
+	}
+	return toolName(m.Params)
+}
 
 func (s *Script) revision() string {
 	if s.Revision == "" {
@@ -71,7 +96,7 @@ type Exchange struct {
 	State     *string                    // requestState; nil if there was none
 	Meta      map[string]json.RawMessage
 	Header    http.Header // HTTP only
-	N         int         // calls of this tool before this one, in this process
+	N         int         // calls of this tool, or requests of this method, before this one, in this process
 
 	wire   wire
 	script *Script
@@ -182,6 +207,11 @@ func (x *Exchange) Await(answer <-chan json.RawMessage) json.RawMessage {
 	case msg := <-answer:
 		return msg
 	case <-x.Context.Done():
+	}
+	select { // it may have come right before the end
+	case msg := <-answer:
+		return msg
+	default:
 		return nil
 	}
 }

@@ -95,17 +95,12 @@ func play(script *Script) {
 			}
 		case len(m.ID) == 0:
 		case m.Method == "server/discover" && script.SilentDiscover && !script.modern():
-		case m.Method == "tools/call":
-			name := toolName(m.Params)
+		case script.plays(m) != nil:
 			callCtx, cancel := context.WithCancel(ctx)
 			calls[string(m.ID)] = cancel
-			x := script.exchange(callCtx, m, counts[name], out, asking)
-			counts[name]++
-			if tool := script.Tools[name]; tool != nil {
-				go tool(x)
-			} else {
-				x.Error(-32602, "unknown tool", "")
-			}
+			x := script.exchange(callCtx, m, counts[counted(m)], out, asking)
+			counts[counted(m)]++
+			go script.plays(m)(x)
 		default:
 			result, ok := script.housekeeping(m, lists)
 			if m.Method == "tools/list" {

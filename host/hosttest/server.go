@@ -104,8 +104,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 	case len(m.ID) == 0: // a notification
 		w.WriteHeader(http.StatusAccepted)
-	case m.Method == "tools/call":
-		s.call(w, r, m)
+	case s.script.plays(m) != nil:
+		s.play(w, r, m)
 	default:
 		s.mu.Lock()
 		lists := s.lists
@@ -152,7 +152,9 @@ func (s *Server) standalone(w http.ResponseWriter, r *http.Request, session stri
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
-	flush(w)
+	if !s.script.QuietStream {
+		flush(w)
+	}
 	for {
 		select {
 		case msg := <-c:
@@ -176,24 +178,20 @@ func (s *Server) Standalone(msg string) {
 	}
 }
 
-func (s *Server) call(w http.ResponseWriter, r *http.Request, m message) {
-	name := toolName(m.Params)
+func (s *Server) play(w http.ResponseWriter, r *http.Request, m message) {
+	name := counted(m)
 	s.mu.Lock()
 	n := s.counts[name]
 	s.counts[name]++
-	s.calls = append(s.calls, Call{name, m.Params, r.Header.Clone()})
-	s.mu.Unlock()
-	tool := s.script.Tools[name]
-	if tool == nil {
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"unknown tool"}}`, m.ID)
-		return
+	if m.Method == "tools/call" {
+		s.calls = append(s.calls, Call{name, m.Params, r.Header.Clone()})
 	}
+	s.mu.Unlock()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	x := s.script.exchange(ctx, m, n, &httpWire{w: w, json: s.script.JSON || s.script.modern()}, s.asking)
 	x.Header = r.Header
-	tool(x)
+	s.script.plays(m)(x)
 }
 
 // flush sends what was written so far. A client that is gone needs none of it.

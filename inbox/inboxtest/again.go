@@ -97,12 +97,12 @@ func runAgain(k *kit) {
 	_, err := k.in.Stop(k.ctx, k.ann, old.ID)
 	k.must("Stop", err)
 
-	c, err := k.in.RunAgain(k.ctx, k.ann, old.ID)
+	c, err := k.in.RunAgain(k.ctx, k.ann, old.ID, "")
 	k.must("RunAgain", err)
 	if c.Replaces != old.ID || c.State != inbox.Ready || c.IdempotencyKey == old.IdempotencyKey || c.Round != 0 || c.RequestState != "" || c.Name != old.Name || string(c.Arguments) != string(old.Arguments) {
 		k.t.Errorf("run again: %+v", c)
 	}
-	twice, err := k.in.RunAgain(k.ctx, k.ann, old.ID)
+	twice, err := k.in.RunAgain(k.ctx, k.ann, old.ID, "")
 	if err != nil || twice.ID != c.ID {
 		k.t.Errorf("RunAgain while it runs = %v, %v; want the call that runs", twice, err)
 	}
@@ -124,7 +124,7 @@ func runAgainFillsFields(k *kit) {
 	k.answer(questions[0], inbox.Answer{Action: inbox.Accept, Content: json.RawMessage(`{"seat":"12A", "bags": 2}`)})
 	_, err := k.in.Stop(k.ctx, k.ann, old.ID)
 	k.must("Stop", err)
-	c, err := k.in.RunAgain(k.ctx, k.ann, old.ID)
+	c, err := k.in.RunAgain(k.ctx, k.ann, old.ID, "")
 	k.must("RunAgain", err)
 	// The same key, another form: seat no longer fits, bags does.
 	_, _, again := k.park(k.again(c.ID), inbox.NewQuestion{Key: "a", Params: json.RawMessage(
@@ -136,20 +136,20 @@ func runAgainFillsFields(k *kit) {
 
 func runAgainWhatIsNot(k *kit) {
 	c := k.compose()
-	_, err := k.in.RunAgain(k.ctx, k.ann, c.ID)
+	_, err := k.in.RunAgain(k.ctx, k.ann, c.ID, "")
 	k.is("RunAgain of a ready call", err, inbox.ErrState)
 	claim := k.again(c.ID)
-	_, err = k.in.RunAgain(k.ctx, k.ann, c.ID)
+	_, err = k.in.RunAgain(k.ctx, k.ann, c.ID, "")
 	k.is("RunAgain of a sent call", err, inbox.ErrState)
 	_, err = k.in.Uncertain(k.ctx, claim, "")
 	k.must("Uncertain", err)
-	_, err = k.in.RunAgain(k.ctx, k.ann, c.ID)
+	_, err = k.in.RunAgain(k.ctx, k.ann, c.ID, "")
 	k.is("RunAgain of an uncertain call", err, inbox.ErrState)
 
 	claim, _ = k.claim()
 	blocked, err := k.in.Block(k.ctx, claim, inbox.ReasonServerChanged, "The tool has changed.")
 	k.must("Block", err)
-	next, err := k.in.RunAgain(k.ctx, k.ann, blocked.ID)
+	next, err := k.in.RunAgain(k.ctx, k.ann, blocked.ID, "")
 	k.must("RunAgain of a blocked call", err)
 	if next.Fingerprint != "" || next.Endpoint != "" {
 		k.t.Errorf("bound to what the server was: %+v", next)

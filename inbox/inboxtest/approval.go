@@ -24,6 +24,7 @@ var approvalTests = map[string]func(*kit){
 	"two deciders":                approvalRace,
 	"same key":                    approvalKey,
 	"expires":                     approvalExpires,
+	"expires soon":                approvalWillExpire,
 	"expired meets a decision":    approvalTooLate,
 	"stopped":                     approvalStopped,
 	"on resume":                   approvalResume,
@@ -32,6 +33,8 @@ var approvalTests = map[string]func(*kit){
 	"held":                        approvalHeld,
 	"always":                      approvalAlways,
 	"conversation":                approvalConversation,
+	"revoked before the mark":     approvalRevokedAtMark,
+	"revoked before a delivery":   approvalRevokedAtDelivery,
 	"not offered":                 approvalNotOffered,
 	"another approver":            anotherApprover,
 	"a group":                     approvalGroup,
@@ -213,8 +216,9 @@ func approvalExpires(k *kit) {
 	short := ask()
 	short.Time = time.Hour
 	c, a := k.approving(short)
-	if next := k.sweep(); !next.Equal(a.ExpiresAt) {
-		k.t.Errorf("the next sweep is planned for %v, want %v", next, a.ExpiresAt)
+	notice := a.ExpiresAt.Add(-15 * time.Minute) // it is told that it will expire
+	if next := k.sweep(); !next.Equal(notice) {
+		k.t.Errorf("the next sweep is planned for %v, want %v", next, notice)
 	}
 	k.clock.advance(time.Hour)
 	k.sweep()
@@ -223,6 +227,53 @@ func approvalExpires(k *kit) {
 	}
 	if got := k.approval(a.ID, inbox.ApprovalExpired); got.DecidedBy != (inbox.Principal{}) {
 		k.t.Errorf("time decided: %+v", got)
+	}
+}
+
+// An approval that nobody has decided is told of before it expires: once, and no other
+// one, and its assignee gets no event by it.
+func approvalWillExpire(k *kit) {
+	a := ask()
+	a.Assignee.Principal = k.bob
+	_, done := k.approving(a)
+	k.decide(k.bob, done.ID, inbox.Decision{Allow: true})
+	c, open := k.approving(a)
+	before, err := k.in.LastEvent(k.ctx, k.bob)
+	k.must("LastEvent", err)
+	count := func() (n int) {
+		entries, err := k.in.Audit(k.ctx, k.ann, inbox.AuditFilter{Kinds: []inbox.AuditKind{inbox.AuditApprovalExpiring}})
+		k.must("Audit", err)
+		for _, e := range entries {
+			if e.Approval != open.ID || e.Call != c.ID || e.Server != "flights" || e.Tool != "book" || e.State != "open" || e.Machine == "" {
+				k.t.Errorf("told %+v", e)
+			}
+		}
+		return len(entries)
+	}
+	k.sweep()
+	if n := count(); n != 0 {
+		k.t.Errorf("told %d times at the beginning", n)
+	}
+	k.clock.advance(18 * time.Hour)
+	for range 2 {
+		if next := k.sweep(); !next.Equal(open.ExpiresAt) {
+			k.t.Errorf("next: %v, want %v", next, open.ExpiresAt)
+		}
+	}
+	if n := count(); n != 1 {
+		k.t.Errorf("told %d times", n)
+	}
+	if got := k.approval(open.ID, inbox.ApprovalOpen); got.Version != open.Version {
+		k.t.Error("the approval has changed")
+	}
+	if last, err := k.in.LastEvent(k.ctx, k.bob); last != before || err != nil {
+		k.t.Errorf("the assignee's last event is %d, was %d, %v", last, before, err)
+	}
+	k.clock.advance(6 * time.Hour)
+	k.sweep()
+	k.approval(open.ID, inbox.ApprovalExpired)
+	if n := count(); n != 1 {
+		k.t.Errorf("told %d times at the end", n)
 	}
 }
 
@@ -338,13 +389,13 @@ func approvalHeld(k *kit) {
 	if q := k.asked(questions[1].ID, inbox.Withdrawn); q.ClosedBy != inbox.ByPolicy {
 		k.t.Errorf("closed by %s", q.ClosedBy)
 	}
-	_, err = k.in.Deliver(k.ctx, claim, questions[0].ID)
+	_, err = k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	k.is("Deliver", err, inbox.ErrFenced)
 	k.state(c.ID, inbox.Denied)
 
 	claim, c, questions = k.held(seat("", "A?"), seat("", "B?"))
 	k.accept(questions[0])
-	_, err = k.in.Deliver(k.ctx, claim, questions[0].ID)
+	_, err = k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	k.must("Deliver", err)
 	k.accept(questions[1])
 	got, err = k.in.Deny(k.ctx, claim, inbox.Denial{Rule: "r"})
@@ -369,7 +420,7 @@ func approvalHeld(k *kit) {
 	if got, err := k.in.Ask(k.ctx, claim, *ask()); err != nil || got.State != inbox.Sent || !got.Held {
 		k.t.Errorf("Ask of a held call that was allowed = %+v, %v", got, err)
 	}
-	_, err = k.in.Deliver(k.ctx, claim, q.ID)
+	_, err = k.in.Deliver(k.ctx, claim, q.ID, nil)
 	k.must("Deliver", err)
 }
 
@@ -401,7 +452,7 @@ func approvalInvalid(k *kit) {
 func approvalRunAgain(k *kit) {
 	c, a := k.approving(ask())
 	k.decide(k.ann, a.ID, inbox.Decision{})
-	again, err := k.in.RunAgain(k.ctx, k.ann, c.ID)
+	again, err := k.in.RunAgain(k.ctx, k.ann, c.ID, "")
 	k.must("RunAgain", err)
 	claim, _, err := k.in.Claim(k.ctx, k.ann, again.ID)
 	k.must("Claim", err)

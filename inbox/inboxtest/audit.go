@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -23,6 +22,9 @@ var auditTests = map[string]func(*kit){
 	"held":                     auditHeld,
 	"ends":                     auditEnds,
 	"approvals":                auditApprovals,
+	"allowed by a rule":        auditAllowedByRule,
+	"allowed by an approval":   auditAllowedByApproval,
+	"allowed by nobody":        auditAllowedByNobody,
 	"fails closed":             auditFailsClosed,
 	"no content":               auditNoContent,
 	"digests":                  auditDigests,
@@ -94,51 +96,16 @@ func auditTrail(k *kit) {
 func auditHeld(k *kit) {
 	claim, c, questions := k.held(seat("", "A?"), seat("", "B?"), seat("", "C?"))
 	k.accept(questions[0])
-	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID)
+	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	k.must("Deliver", err)
 	k.must("Withdraw", k.in.Withdraw(k.ctx, claim, questions[1].ID, ""))
 	k.stop(c.ID)
 	_, err = k.in.Uncertain(k.ctx, claim, "")
 	k.must("Uncertain", err)
-	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.GiveUp)
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.GiveUp, "")
 	k.must("Resolve", err)
 	k.wantTrail(c.ID, "composed", "asked", "asked", "asked", "answered accepted", "delivered accepted", "closed withdrawn",
 		"stopped sent", "closed withdrawn", "uncertain uncertain", "resolved", "finished failed") //nolint:dupword // kind and state
-}
-
-// auditEnds: for every end there is an entry that says so, and by whom.
-func auditEnds(k *kit) {
-	ended := func(id inbox.CallID, kind inbox.AuditKind, state inbox.CallState, reason, machine string) {
-		k.t.Helper()
-		k.state(id, state)
-		entries, err := k.in.Audit(k.ctx, k.ann, inbox.AuditFilter{Call: id, Limit: 1})
-		k.must("Audit", err)
-		if e := entries[0]; e.Kind != kind || e.State != string(state) || e.Reason != reason || e.Machine != machine || e.Server != "flights" {
-			k.t.Errorf("%s: %+v", state, e)
-		}
-	}
-	for _, state := range []inbox.CallState{inbox.Done, inbox.Failed, inbox.Lapsed} {
-		claim, c := k.sent(inbox.Modern)
-		_, err := k.in.Finish(k.ctx, claim, inbox.Outcome{State: state, Reason: "r"})
-		k.must("Finish", err)
-		ended(c.ID, inbox.AuditFinished, state, "r", "one")
-	}
-	c := k.compose()
-	k.stop(c.ID)
-	ended(c.ID, inbox.AuditStopped, inbox.Stopped, inbox.ReasonStopped, "")
-	claim, c := k.claim()
-	_, err := k.in.Deny(k.ctx, claim, inbox.Denial{Rule: "r"})
-	k.must("Deny", err)
-	ended(c.ID, inbox.AuditDenied, inbox.Denied, inbox.ReasonDenied, "one")
-	claim, c, _ = k.held(seat("", "A?"))
-	_, err = k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Interrupted, Reason: inbox.ReasonHostStopped})
-	k.must("Finish", err)
-	ended(c.ID, inbox.AuditFinished, inbox.Interrupted, inbox.ReasonHostStopped, "one")
-	k.clock.advance(time.Minute) // of new questions
-	_, c, _ = k.waiting(seat("a", "B?"))
-	k.clock.advance(7 * 24 * time.Hour)
-	k.sweep()
-	ended(c.ID, inbox.AuditFinished, inbox.CallExpired, inbox.ReasonUnanswered, "one")
 }
 
 func auditApprovals(k *kit) {
@@ -182,7 +149,7 @@ func auditFailsClosed(k *kit) {
 	k.is("Answer", err, errTest)
 	_, err = in.Answer(k.ctx, k.ann, questions[0].ID, inbox.Answer{Action: inbox.Accept, Content: json.RawMessage(`{}`)})
 	k.is("Answer that does not fit", err, errTest)
-	_, err = in.DeclineRest(k.ctx, k.ann, c.ID, "")
+	_, err = in.DeclineRest(k.ctx, k.ann, c.ID, inbox.Answer{})
 	k.is("DeclineRest", err, errTest)
 	_, err = in.Decide(k.ctx, inbox.Approver{Principal: k.ann}, open.ID, inbox.Decision{Allow: true})
 	k.is("Decide", err, errTest)

@@ -16,6 +16,7 @@ var crashTests = map[string]func(*kit){
 	"recover: only its own":     recoverOnlyOwn,
 	"interrupted, run again":    interruptedRunAgain,
 	"a fenced machine's reply":  fencedReply,
+	"a machine that slept":      ownLeases,
 }
 
 // reopened looks at everything through a handle that is opened after the
@@ -48,7 +49,7 @@ func reopened(k *kit) {
 	// It goes on there, to the end.
 	k.must("Close", k.store.Close())
 	k.in = after
-	_, err = k.in.DeclineRest(k.ctx, k.ann, c.ID, "chat")
+	_, err = k.in.DeclineRest(k.ctx, k.ann, c.ID, inbox.Answer{Via: "chat"})
 	k.must("DeclineRest", err)
 	claim := k.again(c.ID)
 	_, err = k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Done})
@@ -65,7 +66,7 @@ func crashed(k *kit) map[inbox.CallID]inbox.CallState {
 	k.accept(questions[0]) // answered, and not delivered
 	deliveredClaim, delivered, more := k.held(seat("", "C?"), seat("", "D?"))
 	k.accept(more[0])
-	_, err := k.in.Deliver(k.ctx, deliveredClaim, more[0].ID)
+	_, err := k.in.Deliver(k.ctx, deliveredClaim, more[0].ID, nil)
 	k.must("Deliver", err)
 	_, stopped := k.sent(inbox.Modern)
 	_, err = k.in.Stop(k.ctx, k.ann, stopped.ID)
@@ -119,7 +120,7 @@ func eighthDeath(k *kit) {
 		_, _, err := k.in.Claim(k.ctx, k.ann, c.ID)
 		k.must("Claim", err)
 		k.clock.advance(time.Minute)
-		k.sweep()
+		k.sweepElsewhere()
 		if death < 8 {
 			if got := k.state(c.ID, inbox.Ready); got.Deaths != death {
 				k.t.Errorf("deaths = %d, want %d", got.Deaths, death)
@@ -136,7 +137,7 @@ func eighthDeath(k *kit) {
 		_, _, err := k.in.Claim(k.ctx, k.ann, c.ID)
 		k.must("Claim", err)
 		k.clock.advance(time.Minute)
-		k.sweep()
+		k.sweepElsewhere()
 	}
 	if got, err := k.in.NothingRan(k.ctx, k.again(c.ID), ""); err != nil || got.Deaths != 0 {
 		k.t.Errorf("after a mark: %+v, %v", got, err)
@@ -191,7 +192,7 @@ func interruptedRunAgain(k *kit) {
 	if q := k.asked(questions[1].ID, inbox.Withdrawn); q.ClosedBy != inbox.ByHostStopped {
 		k.t.Errorf("closed by %s", q.ClosedBy)
 	}
-	again, err := k.in.RunAgain(k.ctx, k.ann, c.ID)
+	again, err := k.in.RunAgain(k.ctx, k.ann, c.ID, "")
 	k.must("RunAgain", err)
 	q, err := k.in.Hold(k.ctx, k.again(again.ID), seat("", "A?"))
 	k.must("Hold", err)
@@ -235,7 +236,7 @@ func fencedReply(k *kit) {
 
 	// Another machine has it: the reply is that to a send before the last.
 	claim, c = cutOff()
-	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain, "")
 	k.must("Resolve", err)
 	_, err = k.in.LateReply(k.ctx, claim, done)
 	k.is("LateReply after the decision to send again", err, inbox.ErrState)
@@ -244,4 +245,46 @@ func fencedReply(k *kit) {
 	_, err = k.in.LateReply(k.ctx, claim, done)
 	k.is("LateReply after another claim", err, inbox.ErrFenced)
 	k.state(c.ID, inbox.Claimed)
+}
+
+// ownLeases: a machine that slept, or whose clock went forward, does not take its own
+// calls for dead before they could be renewed. Whatever nobody renews ends nevertheless.
+func ownLeases(k *kit) {
+	const lease = 100 * time.Millisecond
+	k.in = inbox.New(k.store, k.keys, &inbox.Options{Owner: "one", Lease: lease})
+	heldClaim, held, questions := k.held(seat("", "A?"))
+	sentClaim, sent := k.sent(inbox.Modern)
+	_, claimed := k.claim() // its commit was not confirmed, say: nobody knows of it
+	for i := range 3 {
+		k.clock.advance(10 * time.Minute)
+		k.sweep()
+		if i == 0 {
+			k.state(claimed.ID, inbox.Claimed)
+		}
+		for _, claim := range []*inbox.Claim{heldClaim, sentClaim} {
+			_, err := k.in.Renew(k.ctx, claim)
+			k.must("Renew", err)
+		}
+	}
+	k.state(held.ID, inbox.Sent)
+	k.state(sent.ID, inbox.Sent)
+	for k.stateOf(claimed.ID) == inbox.Claimed {
+		wait, err := k.in.Sweep(k.ctx)
+		k.must("Sweep", err)
+		select {
+		case <-k.ctx.Done():
+			k.t.Fatal("the claim that nobody renews has not ended")
+		case <-time.After(wait): // as who sweeps does
+		}
+	}
+	k.state(claimed.ID, inbox.Ready)
+	k.accept(questions[0])
+	_, err := k.in.Deliver(k.ctx, heldClaim, questions[0].ID, nil)
+	k.must("Deliver", err)
+
+	// To any other machine its lease has ended, and to a later life of this one.
+	k.clock.advance(10 * time.Minute)
+	k.in = k.on(k.store, "one")
+	k.sweep()
+	k.state(sent.ID, inbox.Uncertain)
 }

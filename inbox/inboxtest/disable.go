@@ -61,8 +61,13 @@ func disableFlag(k *kit) {
 	}
 	k.update("p", func(tx inbox.Tx) error { return tx.SetDisabled(true) })
 	k.update("p", func(tx inbox.Tx) error { return tx.Erase(&inbox.AuditRow{At: tx.Now()}) })
+	if !read("p") {
+		k.t.Error("an erasure has enabled")
+	}
+	k.update("p", func(tx inbox.Tx) error { return tx.SetDisabled(false) })
+	k.update("p", func(tx inbox.Tx) error { return tx.Erase(&inbox.AuditRow{At: tx.Now()}) })
 	if read("p") {
-		k.t.Error("who was erased is still disabled")
+		k.t.Error("an erasure has disabled")
 	}
 }
 
@@ -108,7 +113,7 @@ func disableSent(k *kit) {
 		}, inbox.Done},
 		"questions": {func(c *inbox.Claim) (*inbox.Call, error) { return k.in.Park(k.ctx, c, asks) }, inbox.Denied},
 		"state only": {func(c *inbox.Claim) (*inbox.Call, error) {
-			return k.in.Again(k.ctx, c, "s", k.clock.Now().Add(time.Hour))
+			return k.in.Again(k.ctx, c, "s", time.Hour)
 		}, inbox.Denied},
 		"proof":   {func(c *inbox.Claim) (*inbox.Call, error) { return k.in.NothingRan(k.ctx, c, "") }, inbox.Denied},
 		"sign-in": {func(c *inbox.Claim) (*inbox.Call, error) { return k.in.Block(k.ctx, c, inbox.ReasonSignIn, "") }, inbox.Denied},
@@ -125,9 +130,9 @@ func disableSent(k *kit) {
 			k.t.Errorf("%s: %s, want %s", name, got.State, reply.state)
 		}
 		if got.State == inbox.Uncertain {
-			_, err := k.in.Resend(k.ctx, claim, time.Time{})
+			_, err := k.in.Resend(k.ctx, claim, 0, 0)
 			k.is("Resend", err, inbox.ErrDisabled)
-			_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+			_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain, "")
 			k.is("Resolve", err, inbox.ErrDisabled)
 			if late, err := k.in.LateReply(k.ctx, claim, inbox.Reply{Asked: &asks}); err != nil || late.State != inbox.Denied {
 				k.t.Errorf("a late reply that asks: %+v, %v", late, err)
@@ -143,7 +148,7 @@ func disableSent(k *kit) {
 	_, err := k.in.Uncertain(k.ctx, claim, "")
 	k.must("Uncertain", err)
 	k.disable()
-	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.GiveUp)
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.GiveUp, "")
 	k.must("Resolve", err)
 }
 
@@ -154,19 +159,19 @@ func disableHeld(k *kit) {
 	if got := k.state(c.ID, inbox.Denied); got.Held {
 		k.t.Errorf("held: %+v", got)
 	}
-	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID)
+	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	k.is("Deliver", err, inbox.ErrFenced)
 	k.must("Enable", k.in.Enable(k.ctx, k.ann))
 
 	claim, c, questions = k.held(seat("", "A?"), seat("", "B?"), seat("", "C?"))
 	k.accept(questions[0])
-	_, err = k.in.Deliver(k.ctx, claim, questions[0].ID)
+	_, err = k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	k.must("Deliver", err)
 	k.accept(questions[1])
 	k.disable()
 	k.state(c.ID, inbox.Sent)
 	k.asked(questions[2].ID, inbox.Withdrawn)
-	_, err = k.in.Deliver(k.ctx, claim, questions[1].ID)
+	_, err = k.in.Deliver(k.ctx, claim, questions[1].ID, nil)
 	k.is("Deliver of what was answered before", err, inbox.ErrStopped)
 	_, err = k.in.Hold(k.ctx, claim, seat("", "D?"))
 	k.is("Hold", err, inbox.ErrStopped)
@@ -193,8 +198,8 @@ func disableRefused(k *kit) {
 			return err
 		},
 		"TakeBack":    func() error { _, err := k.in.TakeBack(k.ctx, k.ann, questions[0].ID); return err },
-		"DeclineRest": func() error { _, err := k.in.DeclineRest(k.ctx, k.ann, c.ID, ""); return err },
-		"RunAgain":    func() error { _, err := k.in.RunAgain(k.ctx, k.ann, done.ID); return err },
+		"DeclineRest": func() error { _, err := k.in.DeclineRest(k.ctx, k.ann, c.ID, inbox.Answer{}); return err },
+		"RunAgain":    func() error { _, err := k.in.RunAgain(k.ctx, k.ann, done.ID, ""); return err },
 	} {
 		k.is(name, op(), inbox.ErrDisabled)
 	}

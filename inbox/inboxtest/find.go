@@ -30,24 +30,36 @@ func readyCalls(k *kit) {
 	put("o", "c_mid", "t", inbox.Ready, now.Add(-time.Minute), now)
 	put("p", "c_later", "s", inbox.Ready, now.Add(-time.Hour), now.Add(time.Second))
 	put("p", "c_sent", "s", inbox.Sent, now.Add(-time.Hour), time.Time{})
+	after := inbox.Ref{}
 	check := func(servers []string, limit int, want ...inbox.Ref) {
 		k.t.Helper()
-		got, err := k.store.Ready(k.ctx, servers, limit)
+		got, err := k.store.Ready(k.ctx, servers, after, limit)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			k.t.Errorf("Ready(%v, %d): %v (-want +got):\n%s", servers, limit, err, diff)
+			k.t.Errorf("Ready(%v, %v, %d): %v (-want +got):\n%s", servers, after, limit, err, diff)
 		}
 	}
-	old, mid, fresh := inbox.Ref{Principal: "p", Call: "c_old"}, inbox.Ref{Principal: "o", Call: "c_mid"}, inbox.Ref{Principal: "p", Call: "c_new"}
+	old, mid, fresh := inbox.Ref{Principal: "p", Call: "c_old", Due: now.Add(-time.Hour)},
+		inbox.Ref{Principal: "o", Call: "c_mid", Due: now.Add(-time.Minute)}, inbox.Ref{Principal: "p", Call: "c_new", Due: now}
 	check(nil, 10, old, mid, fresh)
 	check(nil, 2, old, mid)
 	check([]string{"t", "u"}, 10, mid)
 	check([]string{"s"}, 10, old, fresh)
-	if next, err := k.store.NextDue(k.ctx); !next.Equal(now.Add(time.Second)) || err != nil {
-		k.t.Errorf("NextDue = %v, %v; want the next NotBefore, %v", next, err, now.Add(time.Second))
+	put("o", "c_next", "s", inbox.Ready, now.Add(-time.Minute), time.Time{}) // at the same time as another
+	next := inbox.Ref{Principal: "o", Call: "c_next", Due: mid.Due}
+	after = old
+	check(nil, 2, mid, next)
+	check([]string{"s"}, 2, next, fresh)
+	after = mid
+	check(nil, 2, next, fresh)
+	after = fresh
+	check(nil, 2)
+	after = inbox.Ref{}
+	if next, err := k.store.NextDue(k.ctx); next != time.Second || err != nil {
+		k.t.Errorf("NextDue = %v, %v; want %v, until the next NotBefore", next, err, time.Second)
 	}
 	k.clock.advance(time.Second)
-	check([]string{"s"}, 1, inbox.Ref{Principal: "p", Call: "c_later"})
-	if next, err := k.store.NextDue(k.ctx); !next.IsZero() || err != nil {
+	check([]string{"s"}, 1, inbox.Ref{Principal: "p", Call: "c_later", Due: old.Due})
+	if next, err := k.store.NextDue(k.ctx); next != 0 || err != nil {
 		k.t.Errorf("NextDue = %v, %v; want none", next, err)
 	}
 }
@@ -91,8 +103,8 @@ func dueRows(k *kit) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		k.t.Errorf("Due in pages (-want +got):\n%s", diff)
 	}
-	if next, err := k.store.NextDue(k.ctx); !next.Equal(now.Add(3*time.Second)) || err != nil {
-		k.t.Errorf("NextDue = %v, %v; want %v", next, err, now.Add(3*time.Second))
+	if next, err := k.store.NextDue(k.ctx); next != 3*time.Second || err != nil {
+		k.t.Errorf("NextDue = %v, %v; want %v", next, err, 3*time.Second)
 	}
 }
 

@@ -32,7 +32,7 @@ func heldEndToEnd(k *kit) {
 	if c = k.state(c.ID, inbox.Sent); !c.Held || c.Era != inbox.Legacy {
 		k.t.Errorf("held call: %+v", c)
 	}
-	_, err := k.in.Deliver(k.ctx, claim, q.ID)
+	_, err := k.in.Deliver(k.ctx, claim, q.ID, nil)
 	k.is("Deliver of an open question", err, inbox.ErrOpen)
 	k.accept(q)
 	got, err := k.in.AwaitAnswer(k.ctx, claim, q.ID)
@@ -40,11 +40,11 @@ func heldEndToEnd(k *kit) {
 		k.t.Errorf("AwaitAnswer = %+v, %v", got, err)
 	}
 	k.is("Delivered without a mark", k.in.Delivered(k.ctx, claim, q.ID), inbox.ErrState)
-	a, err := k.in.Deliver(k.ctx, claim, q.ID)
+	a, err := k.in.Deliver(k.ctx, claim, q.ID, nil)
 	if err != nil || a.Action != inbox.Accept || string(a.Content) != `{"seat":"12A"}` {
 		k.t.Errorf("Deliver = %+v, %v", a, err)
 	}
-	_, err = k.in.Deliver(k.ctx, claim, q.ID)
+	_, err = k.in.Deliver(k.ctx, claim, q.ID, nil)
 	k.is("Deliver twice", err, inbox.ErrState)
 	if got := k.asked(q.ID, inbox.Accepted); got.Delivery != inbox.Marked {
 		k.t.Errorf("delivery: %q", got.Delivery)
@@ -65,13 +65,13 @@ func heldEndToEnd(k *kit) {
 func heldOneByOne(k *kit) {
 	claim, c, questions := k.held(seat("", "A?"), seat("", "B?"))
 	k.accept(questions[1])
-	_, err := k.in.Deliver(k.ctx, claim, questions[1].ID)
+	_, err := k.in.Deliver(k.ctx, claim, questions[1].ID, nil)
 	k.must("Deliver of the second while the first is open", err)
 	if c = k.state(c.ID, inbox.Sent); !c.Held || c.Delivered != 1 {
 		k.t.Errorf("with one open: %+v", c)
 	}
 	k.decline(questions[0])
-	a, err := k.in.Deliver(k.ctx, claim, questions[0].ID)
+	a, err := k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	if err != nil || a.Action != inbox.Decline || a.Content != nil {
 		k.t.Errorf("Deliver = %+v, %v", a, err)
 	}
@@ -94,7 +94,7 @@ func heldExpiry(k *kit) {
 	k.sweep()
 	k.asked(questions[0].ID, inbox.Expired)
 	k.state(c.ID, inbox.Sent)
-	a, err := k.in.Deliver(k.ctx, claim, questions[0].ID)
+	a, err := k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	if err != nil || a.Action != inbox.Cancel || a.Content != nil {
 		k.t.Errorf("Deliver = %+v, %v; want a cancel", a, err)
 	}
@@ -106,7 +106,7 @@ func heldExpiry(k *kit) {
 	q, err := k.in.Hold(k.ctx, claim, n)
 	k.must("Hold", err)
 	k.clock.advance(time.Minute)
-	a, err = k.in.Deliver(k.ctx, claim, q.ID)
+	a, err = k.in.Deliver(k.ctx, claim, q.ID, nil)
 	if err != nil || a.Action != inbox.Cancel {
 		k.t.Errorf("Deliver = %+v, %v; want a cancel", a, err)
 	}
@@ -119,10 +119,10 @@ func heldTakenBack(k *kit) {
 	k.accept(q)
 	_, err := k.in.TakeBack(k.ctx, k.ann, q.ID)
 	k.must("TakeBack before the mark", err)
-	_, err = k.in.Deliver(k.ctx, claim, q.ID)
+	_, err = k.in.Deliver(k.ctx, claim, q.ID, nil)
 	k.is("Deliver after it", err, inbox.ErrOpen)
 	k.decline(q)
-	_, err = k.in.Deliver(k.ctx, claim, q.ID)
+	_, err = k.in.Deliver(k.ctx, claim, q.ID, nil)
 	k.must("Deliver", err)
 	_, err = k.in.TakeBack(k.ctx, k.ann, q.ID)
 	k.is("TakeBack after the mark", err, inbox.ErrTooLate)
@@ -136,14 +136,14 @@ func heldWithdrawn(k *kit) {
 	if got.ClosedBy != inbox.ByServer || got.Note != "The server no longer asks." {
 		k.t.Errorf("withdrawn: %+v", got)
 	}
-	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID)
+	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	k.is("Deliver of a withdrawn question", err, inbox.ErrClosed)
 	// Withdrawn after the answer: it stays in the record and goes nowhere.
 	k.must("Withdraw", k.in.Withdraw(k.ctx, claim, questions[1].ID, ""))
 	if got := k.asked(questions[1].ID, inbox.Accepted); got.Delivery != inbox.Dropped {
 		k.t.Errorf("dropped: %+v", got)
 	}
-	_, err = k.in.Deliver(k.ctx, claim, questions[1].ID)
+	_, err = k.in.Deliver(k.ctx, claim, questions[1].ID, nil)
 	k.is("Deliver of a dropped answer", err, inbox.ErrClosed)
 	_, err = k.in.TakeBack(k.ctx, k.ann, questions[1].ID)
 	k.is("TakeBack of a dropped answer", err, inbox.ErrTooLate)
@@ -155,12 +155,12 @@ func heldWithdrawn(k *kit) {
 func heldKeepsAsking(k *kit) {
 	claim, c, questions := k.held(seat("", "A?"))
 	k.decline(questions[0])
-	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID)
+	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	k.must("Deliver", err)
 	q, err := k.in.Hold(k.ctx, claim, seat("", "A?"))
 	k.must("Hold", err)
 	k.answer(q, inbox.Answer{Action: inbox.Cancel})
-	_, err = k.in.Deliver(k.ctx, claim, q.ID)
+	_, err = k.in.Deliver(k.ctx, claim, q.ID, nil)
 	k.must("Deliver", err)
 	_, err = k.in.Hold(k.ctx, claim, seat("", "A?"))
 	e := &inbox.LimitError{}
@@ -175,16 +175,16 @@ func heldKeepsAsking(k *kit) {
 func heldRunAgain(k *kit) {
 	claim, c, questions := k.held(seat("", "A?"), seat("", "B?"))
 	k.accept(questions[0])
-	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID)
+	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	k.must("Deliver", err)
 	_, err = k.in.Uncertain(k.ctx, claim, "")
 	k.must("Uncertain", err)
 	if got := k.asked(questions[1].ID, inbox.Withdrawn); got.ClosedBy != inbox.ByHostStopped {
 		k.t.Errorf("the open question was closed by %s", got.ClosedBy)
 	}
-	_, err = k.in.Resend(k.ctx, claim, time.Time{})
+	_, err = k.in.Resend(k.ctx, claim, 0, 0)
 	k.is("Resend after a delivery", err, inbox.ErrState)
-	again, err := k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	again, err := k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain, "")
 	k.must("Resolve", err)
 	old := k.state(c.ID, inbox.Failed)
 	if again.ID == c.ID || again.Replaces != c.ID || again.State != inbox.Ready || again.IdempotencyKey == c.IdempotencyKey ||
@@ -204,7 +204,7 @@ func heldRunAgain(k *kit) {
 func askedByError(k *kit) {
 	claim, _, questions := k.held(seat("", "A?"))
 	k.accept(questions[0])
-	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID)
+	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	k.must("Deliver", err)
 	late, err := k.in.Hold(k.ctx, claim, seat("", "C?"))
 	k.must("Hold", err)
@@ -234,7 +234,7 @@ func askedByError(k *kit) {
 	_, err = k.in.TakeBack(k.ctx, k.ann, late.ID)
 	k.is("TakeBack of an answer of an earlier send", err, inbox.ErrTooLate)
 	k.decline(q)
-	_, err = k.in.Deliver(k.ctx, claim, q.ID)
+	_, err = k.in.Deliver(k.ctx, claim, q.ID, nil)
 	k.must("Deliver", err)
 	if c = k.state(c.ID, inbox.Sent); c.Held {
 		k.t.Error("held for an answer of an earlier send")
@@ -277,7 +277,7 @@ func heldForeign(k *kit) {
 	other, _ := k.sent(inbox.Legacy)
 	_, err := k.in.AwaitAnswer(k.ctx, other, questions[0].ID)
 	k.is("AwaitAnswer with another call's claim", err, inbox.ErrNotFound)
-	_, err = k.in.Deliver(k.ctx, other, questions[0].ID)
+	_, err = k.in.Deliver(k.ctx, other, questions[0].ID, nil)
 	k.is("Deliver with another call's claim", err, inbox.ErrNotFound)
 	k.is("Delivered with another call's claim", k.in.Delivered(k.ctx, other, questions[0].ID), inbox.ErrNotFound)
 	k.is("Withdraw with another call's claim", k.in.Withdraw(k.ctx, other, questions[0].ID, ""), inbox.ErrNotFound)

@@ -242,11 +242,20 @@ func (k *kit) answer(q *inbox.Question, a inbox.Answer) *inbox.Question {
 	return got
 }
 
+// sweep returns when the next row becomes due, in the store's time; zero: never.
 func (k *kit) sweep() time.Time {
 	k.t.Helper()
-	next, err := k.in.Sweep(k.ctx)
+	wait, err := k.in.Sweep(k.ctx)
 	k.must("Sweep", err)
-	return next
+	return k.after(wait)
+}
+
+// after is the time after a wait that an inbox has told; zero: none.
+func (k *kit) after(wait time.Duration) time.Time {
+	if wait == 0 {
+		return time.Time{}
+	}
+	return micro(k.clock.Now()).Add(wait)
 }
 
 func sum(text string) string {

@@ -2,6 +2,7 @@ package inboxtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -86,10 +87,9 @@ func fenced(k *kit, two *inbox.Inbox) {
 	k.t.Helper()
 	claim, c := k.sent(inbox.Modern)
 	k.clock.advance(31 * time.Second)
-	_, err := two.Sweep(k.ctx)
-	k.must("Sweep", err)
+	k.sweepElsewhere()
 	k.state(c.ID, inbox.Uncertain)
-	_, err = two.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	_, err := two.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain, "")
 	k.must("Resolve", err)
 	latest, _, err := two.Claim(k.ctx, k.ann, c.ID)
 	k.must("Claim", err)
@@ -102,7 +102,7 @@ func fenced(k *kit, two *inbox.Inbox) {
 			_, err := k.in.Park(k.ctx, claim, inbox.Asked{Questions: []inbox.NewQuestion{seat("a", "A?")}})
 			return err
 		},
-		"Again":      func() error { _, err := k.in.Again(k.ctx, claim, "s", time.Time{}); return err },
+		"Again":      func() error { _, err := k.in.Again(k.ctx, claim, "s", 0); return err },
 		"NothingRan": func() error { _, err := k.in.NothingRan(k.ctx, claim, "r"); return err },
 		"Hold":       func() error { _, err := k.in.Hold(k.ctx, claim, seat("", "A?")); return err },
 		"Finish": func() error {
@@ -111,18 +111,17 @@ func fenced(k *kit, two *inbox.Inbox) {
 		},
 		"Block":     func() error { _, err := k.in.Block(k.ctx, claim, "r", ""); return err },
 		"Uncertain": func() error { _, err := k.in.Uncertain(k.ctx, claim, ""); return err },
-		"Resend":    func() error { _, err := k.in.Resend(k.ctx, claim, time.Time{}); return err },
+		"Resend":    func() error { _, err := k.in.Resend(k.ctx, claim, 0, 0); return err },
 		"LateReply": func() error {
 			_, err := k.in.LateReply(k.ctx, claim, inbox.Reply{Outcome: &inbox.Outcome{State: inbox.Done}})
 			return err
 		},
-		"Answers":   func() error { _, err := k.in.Answers(k.ctx, claim); return err },
 		"AwaitStop": func() error { return k.in.AwaitStop(k.ctx, claim) },
 		"AwaitAnswer": func() error {
 			_, err := k.in.AwaitAnswer(k.ctx, claim, "q_x")
 			return err
 		},
-		"Deliver":   func() error { _, err := k.in.Deliver(k.ctx, claim, "q_x"); return err },
+		"Deliver":   func() error { _, err := k.in.Deliver(k.ctx, claim, "q_x", nil); return err },
 		"Delivered": func() error { return k.in.Delivered(k.ctx, claim, "q_x") },
 		"Withdraw":  func() error { return k.in.Withdraw(k.ctx, claim, "q_x", "") },
 	} {
@@ -186,7 +185,7 @@ func stateOnly(k *kit) {
 	k.accept(questions[0])
 	claim := k.again(c.ID)
 	later := k.clock.Now().Add(time.Minute)
-	c, err := k.in.Again(k.ctx, claim, "s2", later)
+	c, err := k.in.Again(k.ctx, claim, "s2", time.Minute)
 	k.must("Again", err)
 	if c.State != inbox.Ready || c.RequestState != "s2" || !c.NotBefore.Equal(micro(later)) {
 		k.t.Errorf("again: %+v", c)
@@ -195,6 +194,9 @@ func stateOnly(k *kit) {
 	k.is("ClaimNext too early", err, inbox.ErrNothing)
 	_, _, err = k.in.Claim(k.ctx, k.ann, c.ID)
 	k.is("Claim too early", err, inbox.ErrState)
+	if e, ok := errors.AsType[*inbox.StateError](err); !ok || e.Wait != time.Minute {
+		k.t.Errorf("Claim too early: %#v, want a wait of a minute", err)
+	}
 	if next := k.sweep(); !next.Equal(micro(later)) {
 		k.t.Errorf("Sweep says to look again at %v, want %v", next, micro(later))
 	}
@@ -223,9 +225,9 @@ func uncertainSendAgain(k *kit) {
 	if next := k.sweep(); !next.IsZero() {
 		k.t.Errorf("something is due at %v", next)
 	}
-	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, "hope")
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, "hope", "")
 	k.is("Resolve in another way", err, inbox.ErrInvalid)
-	again, err := k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	again, err := k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain, "")
 	k.must("Resolve", err)
 	if again.ID != c.ID || again.State != inbox.Ready || !again.MarkedBefore || again.IdempotencyKey != c.IdempotencyKey {
 		k.t.Errorf("send again: %+v", again)
@@ -240,14 +242,14 @@ func uncertainSendAgain(k *kit) {
 	if !lapsed.MarkedBefore {
 		k.t.Error("a lapsed call that was sent before must keep its warning")
 	}
-	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain, "")
 	k.is("Resolve of an ended call", err, inbox.ErrState)
 
 	// A new round starts without the warning.
 	claim, c = k.sent(inbox.Modern)
 	_, err = k.in.Uncertain(k.ctx, claim, "")
 	k.must("Uncertain", err)
-	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain, "")
 	k.must("Resolve", err)
 	_, c, _ = k.park(k.again(c.ID), seat("b", "B?"))
 	if c.MarkedBefore {
@@ -260,7 +262,7 @@ func uncertainOtherEnds(k *kit) {
 		claim, c := k.sent(inbox.Modern)
 		_, err := k.in.Uncertain(k.ctx, claim, "")
 		k.must("Uncertain", err)
-		c, err = k.in.Resolve(k.ctx, k.ann, c.ID, how)
+		c, err = k.in.Resolve(k.ctx, k.ann, c.ID, how, "")
 		k.must("Resolve", err)
 		if c.State != want || c.Ended.IsZero() || c.Reason != map[inbox.Resolution]string{inbox.ItHappened: inbox.ReasonItHappened, inbox.GiveUp: inbox.ReasonGaveUp}[how] {
 			k.t.Errorf("%s: %+v", how, c)
@@ -270,15 +272,15 @@ func uncertainOtherEnds(k *kit) {
 
 func resend(k *kit) {
 	claim, c := k.sent(inbox.Modern)
-	_, err := k.in.Resend(k.ctx, claim, time.Time{})
+	_, err := k.in.Resend(k.ctx, claim, 0, 0)
 	k.is("Resend of a sent call", err, inbox.ErrState)
 	for i := range 3 {
 		_, err := k.in.Uncertain(k.ctx, claim, "")
 		k.must("Uncertain", err)
 		later := k.clock.Now().Add(time.Duration(i) * time.Second)
-		got, err := k.in.Resend(k.ctx, claim, later)
+		got, err := k.in.Resend(k.ctx, claim, time.Duration(i)*time.Second, 0)
 		k.must("Resend", err)
-		if got.State != inbox.Ready || !got.MarkedBefore || !got.NotBefore.Equal(micro(later)) {
+		if got.State != inbox.Ready || !got.MarkedBefore || i > 0 && !got.NotBefore.Equal(micro(later)) {
 			k.t.Errorf("resend: %+v", got)
 		}
 		k.clock.advance(time.Duration(i) * time.Second)
@@ -286,7 +288,7 @@ func resend(k *kit) {
 	}
 	_, err = k.in.Uncertain(k.ctx, claim, "")
 	k.must("Uncertain", err)
-	_, err = k.in.Resend(k.ctx, claim, time.Time{})
+	_, err = k.in.Resend(k.ctx, claim, 0, 0)
 	k.is("the fourth Resend", err, inbox.ErrLimit)
 	k.state(c.ID, inbox.Uncertain)
 }
@@ -320,7 +322,7 @@ func lateReply(k *kit) {
 	}
 
 	claim, c = lose()
-	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain, "")
 	k.must("Resolve", err)
 	_, err = k.in.LateReply(k.ctx, claim, done)
 	k.is("LateReply after the decision to send again", err, inbox.ErrState)
@@ -384,6 +386,24 @@ func serverRemoved(k *kit) {
 	}
 	k.state(one.ID, inbox.Ready)   // its round is complete
 	k.state(two.ID, inbox.Waiting) // its question is open
+
+	// What nobody claims is blocked once it is old enough.
+	k.clock.advance(time.Minute)
+	fresh := k.compose()
+	if n, err := k.in.BlockReady(k.ctx, "flights", time.Minute, inbox.ReasonServerRemoved, "flights was removed."); n != 2 || err != nil {
+		k.t.Errorf("BlockReady = %d, %v", n, err)
+	}
+	k.state(ready.ID, inbox.Blocked)
+	k.state(one.ID, inbox.Blocked)
+	k.state(two.ID, inbox.Waiting)
+	k.state(fresh.ID, inbox.Ready)
+	if n, err := k.in.BlockReady(k.ctx, "flights", 0, inbox.ReasonServerRemoved, "flights was removed."); n != 1 || err != nil {
+		k.t.Errorf("BlockReady = %d, %v", n, err)
+	}
+	if n, err := k.in.Unblock(k.ctx, "flights", inbox.ReasonServerRemoved); n != 3 || err != nil {
+		k.t.Errorf("Unblock = %d, %v", n, err)
+	}
+	k.state(one.ID, inbox.Ready)
 }
 
 func ends(k *kit) {

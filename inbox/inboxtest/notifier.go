@@ -44,7 +44,7 @@ func TestNotifier(t *testing.T, open func(t *testing.T) (a, b inbox.Notifier)) {
 			must(t, "Subscribe", err)
 			there, err := b.Subscribe(ctx, "ann")
 			must(t, "Subscribe", err)
-			full := inbox.Hint{Principal: "ann", Call: "c_1", Question: "q_1", Ready: true}
+			full := inbox.Hint{Principal: "ann", Call: "c_1", Question: "q_1", Ready: true, Removed: true}
 			must(t, "Notify", a.Notify(ctx, full))
 			receive(ctx, t, here, full)
 			receive(ctx, t, there, full)

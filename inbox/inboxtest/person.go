@@ -189,13 +189,16 @@ func onlyThePrincipal(k *kit) {
 			_, err := k.in.Open(k.ctx, p, questions[1].ID, sum("https://air.example/1"))
 			return err
 		}},
-		{"DeclineRest", func(p inbox.Principal) error { _, err := k.in.DeclineRest(k.ctx, p, c.ID, "chat"); return err }},
-		{"Stop", func(p inbox.Principal) error { _, err := k.in.Stop(k.ctx, p, c.ID); return err }},
-		{"Resolve", func(p inbox.Principal) error {
-			_, err := k.in.Resolve(k.ctx, p, c.ID, inbox.GiveUp)
+		{"DeclineRest", func(p inbox.Principal) error {
+			_, err := k.in.DeclineRest(k.ctx, p, c.ID, inbox.Answer{Via: "chat"})
 			return err
 		}},
-		{"RunAgain", func(p inbox.Principal) error { _, err := k.in.RunAgain(k.ctx, p, c.ID); return err }},
+		{"Stop", func(p inbox.Principal) error { _, err := k.in.Stop(k.ctx, p, c.ID); return err }},
+		{"Resolve", func(p inbox.Principal) error {
+			_, err := k.in.Resolve(k.ctx, p, c.ID, inbox.GiveUp, "")
+			return err
+		}},
+		{"RunAgain", func(p inbox.Principal) error { _, err := k.in.RunAgain(k.ctx, p, c.ID, ""); return err }},
 		{"Claim", func(p inbox.Principal) error { _, _, err := k.in.Claim(k.ctx, p, c.ID); return err }},
 		{"Wait", func(p inbox.Principal) error { _, err := k.in.Wait(k.ctx, p, c.ID, 0); return err }},
 	}
@@ -368,7 +371,7 @@ func takenBackTooLate(k *kit) {
 	_, err := k.in.Uncertain(k.ctx, claim, "no reply")
 	k.must("Uncertain", err)
 	late(questions[0], "when uncertain")
-	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain, "")
 	k.must("Resolve", err)
 	late(questions[0], "when sent before")
 	claim = k.again(c.ID)
@@ -388,7 +391,7 @@ func takenBackTooLate(k *kit) {
 func declinedRest(k *kit) {
 	_, c, questions := k.waiting(seat("a", "A?"), seat("b", "B?"), visit("c", "https://air.example"))
 	k.accept(questions[1])
-	list, err := k.in.DeclineRest(k.ctx, k.ann, c.ID, "inbox")
+	list, err := k.in.DeclineRest(k.ctx, k.ann, c.ID, inbox.Answer{Via: "inbox"})
 	k.must("DeclineRest", err)
 	if len(list) != 2 || list[0].State != inbox.Declined || list[1].Answer.Via != "inbox" {
 		k.t.Errorf("DeclineRest = %v", list)
@@ -397,7 +400,7 @@ func declinedRest(k *kit) {
 	if got := k.state(c.ID, inbox.Ready); got.Version != c.Version+1 {
 		k.t.Errorf("versions %d to %d", c.Version, got.Version)
 	}
-	list, err = k.in.DeclineRest(k.ctx, k.ann, c.ID, "inbox")
+	list, err = k.in.DeclineRest(k.ctx, k.ann, c.ID, inbox.Answer{Via: "inbox"})
 	if len(list) != 0 || err != nil {
 		k.t.Errorf("DeclineRest again = %v, %v", list, err)
 	}

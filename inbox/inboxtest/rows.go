@@ -433,8 +433,8 @@ func hostileTexts(k *kit) {
 			}
 			return err
 		})
-		refs, err := k.store.Ready(k.ctx, []string{text}, 10)
-		if diff := cmp.Diff([]inbox.Ref{{Principal: text, Call: id}}, refs); diff != "" || err != nil {
+		refs, err := k.store.Ready(k.ctx, []string{text}, inbox.Ref{}, 10)
+		if diff := cmp.Diff([]inbox.Ref{{Principal: text, Call: id, Due: at}}, refs); diff != "" || err != nil {
 			k.t.Errorf("%q: Ready: %v\n%s", text, err, diff)
 		}
 		refs, err = k.store.Owned(k.ctx, text, "", 10)

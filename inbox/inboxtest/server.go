@@ -14,10 +14,15 @@ var serverTests = map[string]func(*kit){
 	"stop all of a server":      stopServer,
 	"refused questions":         refusedQuestions,
 	"refusals of many servers":  manyRefusals,
+	"refusals are events":       refusalEvents,
+	"limits are observed":       observedLimits,
+	"refused by the policy":     refusedByPolicy,
 	"a note on a question":      questionNote,
 	"unreachable":               unreachable,
 	"unreachable for too long":  unreachableTooLong,
 	"unreachable at a deadline": unreachableDeadline,
+	"time that is a person's":   unreachableLater,
+	"time for a sign-in":        signInWanted,
 }
 
 func servers(k *kit) {
@@ -51,7 +56,7 @@ func servers(k *kit) {
 	if got, err := k.store.Servers(k.ctx, nil); len(got) != 0 || err != nil {
 		k.t.Errorf("in no state: %q, %v", got, err)
 	}
-	if got, err := k.in.Servers(k.ctx); len(got) != 5 || err != nil {
+	if got, err := k.in.Servers(k.ctx); len(got) != 6 || err != nil {
 		k.t.Errorf("Servers = %q, %v", got, err)
 	}
 }
@@ -141,8 +146,8 @@ func refusedQuestions(k *kit) {
 	for range 2 {
 		_, err := k.in.Hold(k.ctx, claim, seat("", "One more?"))
 		k.is("Hold", err, inbox.ErrLimit)
-		if got := k.state(c.ID, inbox.Sent); got.Version != version+1 {
-			k.t.Errorf("version %d, want %d: the page looks once", got.Version, version+1)
+		if got := k.state(c.ID, inbox.Sent); got.Version != version {
+			k.t.Errorf("version %d, want %d: nothing happened to the call", got.Version, version)
 		}
 		k.clock.advance(time.Second)
 	}
@@ -233,8 +238,8 @@ func unreachable(k *kit) {
 			k.t.Errorf("tried again at %v, want %v", got.NotBefore, want)
 		}
 		next, err := two.Sweep(k.ctx)
-		if err != nil || !next.Equal(got.NotBefore) {
-			k.t.Errorf("Sweep = %v, %v; want %v", next, err, got.NotBefore)
+		if err != nil || next != wait {
+			k.t.Errorf("Sweep = %v, %v; want %v", next, err, wait)
 		}
 		k.state(c.ID, inbox.Blocked)
 		k.clock.advance(wait)
@@ -284,6 +289,140 @@ func unreachableTooLong(k *kit) {
 	if got := k.state(c.ID, inbox.CallExpired); got.Reason != inbox.ReasonBlockedTooLong {
 		k.t.Errorf("expired: %s", got.Reason)
 	}
+}
+
+// unreachableLater: what a person takes does not count as time in which the server could
+// not be used, nor does what it was blocked before that.
+func unreachableLater(k *kit) {
+	unblock := func(reason string) {
+		_, err := k.in.Unblock(k.ctx, "flights", reason)
+		k.must("Unblock", err)
+	}
+	long := func() { k.clock.advance(10 * 24 * time.Hour) }
+	for name, way := range map[string]func() inbox.CallID{
+		"questions": func() inbox.CallID {
+			c, questions := k.parkUntil(k.clock.Now().Add(30*24*time.Hour), seat("a", "A?"))
+			_, err := k.in.BlockWaiting(k.ctx, "flights", inbox.ReasonServerRemoved, "")
+			k.must("BlockWaiting", err)
+			unblock(inbox.ReasonServerRemoved)
+			long()
+			k.accept(questions[0])
+			return c.ID
+		},
+		"taken back": func() inbox.CallID {
+			c, questions := k.parkUntil(k.clock.Now().Add(30*24*time.Hour), seat("a", "A?"))
+			k.accept(questions[0])
+			_, err := k.in.Block(k.ctx, k.claimed(c.ID), inbox.ReasonServerRemoved, "")
+			k.must("Block", err)
+			_, err = k.in.TakeBack(k.ctx, k.ann, questions[0].ID)
+			k.must("TakeBack", err)
+			unblock(inbox.ReasonServerRemoved)
+			long()
+			k.accept(questions[0])
+			return c.ID
+		},
+		"an approval": func() inbox.CallID {
+			c := k.compose()
+			_, err := k.in.Block(k.ctx, k.claimed(c.ID), inbox.ReasonServerRemoved, "")
+			k.must("Block", err)
+			unblock(inbox.ReasonServerRemoved)
+			a := ask()
+			a.Time = 30 * 24 * time.Hour
+			got, err := k.in.Ask(k.ctx, k.claimed(c.ID), *a)
+			k.must("Ask", err)
+			long()
+			_, err = k.in.Decide(k.ctx, inbox.Approver{Principal: k.ann}, got.Approval, inbox.Decision{Allow: true})
+			k.must("Decide", err)
+			return c.ID
+		},
+		"a sign-in": func() inbox.CallID {
+			c := k.compose()
+			_, err := k.in.Block(k.ctx, k.claimed(c.ID), inbox.ReasonSignIn, "")
+			k.must("Block", err)
+			k.clock.advance(week - time.Second)
+			_, err = k.in.UnblockFor(k.ctx, k.ann, "flights", inbox.ReasonSignIn)
+			k.must("UnblockFor", err)
+			return c.ID
+		},
+		"by an older version": func() inbox.CallID { // it left the time in the row
+			c, questions := k.parkUntil(k.clock.Now().Add(30*24*time.Hour), seat("a", "A?"))
+			k.setDetail(c.ID, map[string]any{"blocks": 3, "blocked_at": k.clock.Now().UnixMicro()})
+			long()
+			k.accept(questions[0])
+			return c.ID
+		},
+	} {
+		id := way()
+		got, err := k.in.Block(k.ctx, k.claimed(id), inbox.ReasonUnreachable, "")
+		k.must("Block", err)
+		now := k.clock.Now()
+		if !got.ExpiresAt.Equal(micro(now.Add(week))) || !got.NotBefore.Equal(micro(now.Add(5*time.Second))) {
+			k.t.Errorf("%s: blocked at %v until %v, tried again at %v", name, now, got.ExpiresAt, got.NotBefore)
+		}
+		k.stop(id)
+	}
+}
+
+// signInWanted: a person has all the time for a sign-in, however long the server could not
+// be used before, and no more of it by a machine that starts and tries the call again.
+func signInWanted(k *kit) {
+	block := func(claim *inbox.Claim, reason string) *inbox.Call {
+		got, err := k.in.Block(k.ctx, claim, reason, "")
+		k.must("Block", err)
+		return got
+	}
+	for _, before := range []string{inbox.ReasonUnreachable, inbox.ReasonServerRemoved} {
+		claim, c := k.claim()
+		block(claim, before)
+		k.clock.advance(week - time.Minute)
+		_, err := k.in.Unblock(k.ctx, "flights")
+		k.must("Unblock", err)
+		ends := block(k.claimed(c.ID), inbox.ReasonSignIn).ExpiresAt
+		if want := micro(k.clock.Now().Add(week)); !ends.Equal(want) {
+			k.t.Errorf("%s, and a sign-in is wanted at last: until %v, want %v", before, ends, want)
+		}
+		for name, again := range map[string]func(*inbox.Claim) *inbox.Call{
+			"there is no token": func(claim *inbox.Claim) *inbox.Call { return block(claim, inbox.ReasonSignIn) },
+			"401": func(claim *inbox.Claim) *inbox.Call {
+				_, err := k.in.Mark(k.ctx, claim, inbox.Binding{})
+				k.must("Mark", err)
+				return block(claim, inbox.ReasonSignIn)
+			},
+			"away for a moment": func(claim *inbox.Claim) *inbox.Call {
+				block(claim, inbox.ReasonUnreachable)
+				_, err := k.in.UnblockFor(k.ctx, k.ann, "flights", inbox.ReasonUnreachable)
+				k.must("UnblockFor", err)
+				return block(k.claimed(c.ID), inbox.ReasonSignIn)
+			},
+		} {
+			k.clock.advance(24 * time.Hour)
+			_, err := k.in.Unblock(k.ctx, "flights", inbox.ReasonSignIn)
+			k.must("Unblock", err)
+			if got := again(k.claimed(c.ID)); !got.ExpiresAt.Equal(ends) {
+				k.t.Errorf("tried again, %s: until %v, want %v", name, got.ExpiresAt, ends)
+			}
+		}
+		_, err = k.in.UnblockFor(k.ctx, k.ann, "flights", inbox.ReasonSignIn)
+		k.must("UnblockFor", err)
+		claim = k.claimed(c.ID)
+		_, err = k.in.Mark(k.ctx, claim, inbox.Binding{})
+		k.must("Mark", err)
+		want := micro(k.clock.Now().Add(week))
+		if got := block(claim, inbox.ReasonSignIn); !got.ExpiresAt.Equal(want) {
+			k.t.Errorf("signed in, and that is not enough: until %v, want %v", got.ExpiresAt, want)
+		}
+		k.clock.advance(week)
+		k.sweep()
+		k.state(c.ID, inbox.CallExpired)
+	}
+}
+
+// claimed claims a call of Ann's that is ready.
+func (k *kit) claimed(id inbox.CallID) *inbox.Claim {
+	k.t.Helper()
+	claim, _, err := k.in.Claim(k.ctx, k.ann, id)
+	k.must("Claim", err)
+	return claim
 }
 
 func unreachableDeadline(k *kit) {

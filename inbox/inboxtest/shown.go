@@ -90,4 +90,18 @@ func auditCredential(k *kit) {
 	k.is("CredentialRead of nobody", k.in.CredentialRead(k.ctx, inbox.Principal{}, use), inbox.ErrInvalid)
 	use.Purpose = "\xff"
 	k.is("CredentialRead for no text", k.in.CredentialRead(k.ctx, k.ann, use), inbox.ErrInvalid)
+
+	change := inbox.CredentialChange{Kind: inbox.AuditSignedOut, Server: "flights", State: "pending"}
+	ctx := inbox.WithSource(k.ctx, inbox.Source{Via: "page"})
+	k.must("CredentialChanged", k.in.CredentialChanged(ctx, k.ann, change))
+	entries, err = k.in.Audit(k.ctx, k.ann, inbox.AuditFilter{Kinds: []inbox.AuditKind{inbox.AuditSignedOut}})
+	if err != nil || len(entries) != 1 || entries[0].Server != "flights" || entries[0].State != "pending" || entries[0].Via != "page" || entries[0].Principal != k.ann {
+		k.t.Errorf("changed: %+v, %v", entries, err)
+	}
+	if entries, err := k.in.Audit(k.ctx, k.bob, inbox.AuditFilter{}); err != nil || len(entries) != 0 {
+		k.t.Errorf("somebody else reads %+v, %v", entries, err)
+	}
+	k.is("CredentialChanged of nobody", k.in.CredentialChanged(k.ctx, inbox.Principal{}, change), inbox.ErrInvalid)
+	k.is("CredentialChanged to no text", k.in.CredentialChanged(k.ctx, k.ann, inbox.CredentialChange{Kind: inbox.AuditSignedIn, Server: "\xff"}), inbox.ErrInvalid)
+	k.is("CredentialChanged as an answer", k.in.CredentialChanged(k.ctx, k.ann, inbox.CredentialChange{Kind: inbox.AuditAnswered, Server: "flights"}), inbox.ErrInvalid)
 }

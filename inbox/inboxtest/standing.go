@@ -132,3 +132,103 @@ func approvalRetention(k *kit) {
 		k.t.Errorf("what is left after it was revoked: %+v", got)
 	}
 }
+
+// stands gives an approval that covers what ask asks for, and a call that it covers.
+func (k *kit) stands(scope inbox.Scope) (*inbox.Approval, *inbox.Call) {
+	k.t.Helper()
+	_, a := k.approving(ask())
+	k.decide(k.ann, a.ID, inbox.Decision{Allow: true, Scope: scope})
+	c := k.under(ask())
+	if c.State != inbox.Ready || c.Approval != a.ID {
+		k.t.Fatalf("covered: %+v", c)
+	}
+	return a, c
+}
+
+// permit claims a call, and its policy asks: it may go on.
+func (k *kit) permit(id inbox.CallID) *inbox.Claim {
+	k.t.Helper()
+	claim, _, err := k.in.Claim(k.ctx, k.ann, id)
+	k.must("Claim", err)
+	if c, err := k.in.Ask(k.ctx, claim, *ask()); err != nil || c.State != inbox.Claimed {
+		k.t.Fatalf("Ask = %+v, %v", c, err)
+	}
+	return claim
+}
+
+// approvalRevokedAtMark: what is revoked after the policy was asked does not let the
+// call leave.
+func approvalRevokedAtMark(k *kit) {
+	for _, scope := range []inbox.Scope{inbox.Always, inbox.ForConversation} {
+		a, c := k.stands(scope)
+		claim := k.permit(c.ID)
+		_, err := k.in.Revoke(k.ctx, k.ann, a.ID)
+		k.must("Revoke", err)
+		_, err = k.in.Mark(k.ctx, claim, inbox.Binding{Era: inbox.Modern, Allowed: &inbox.Allowed{Ask: ask()}})
+		k.is("Mark", err, inbox.ErrRevoked)
+		k.is("Mark", err, inbox.ErrFenced)
+		got := k.state(c.ID, inbox.Approving)
+		if got.Approval == a.ID || got.Sends != 0 {
+			k.t.Errorf("after the mark was refused: %+v", got)
+		}
+		_, err = k.in.Mark(k.ctx, claim, inbox.Binding{Era: inbox.Modern})
+		k.is("Mark with the old claim", err, inbox.ErrFenced)
+		// Allowed anew, it goes.
+		k.decide(k.ann, got.Approval, inbox.Decision{Allow: true})
+		got, err = k.in.Mark(k.ctx, k.permit(c.ID), inbox.Binding{Era: inbox.Modern, Allowed: &inbox.Allowed{Ask: ask()}})
+		if err != nil || got.State != inbox.Sent {
+			k.t.Errorf("Mark = %+v, %v", got, err)
+		}
+	}
+	// Another one that stands will do, and a policy that asks no more needs none.
+	a, c := k.stands(inbox.Always)
+	other, bare := k.permit(c.ID), k.permit(k.under(ask()).ID)
+	_, again := k.approving(&inbox.Ask{Fingerprint: "f1", Rule: "again", Offer: []inbox.Scope{inbox.ForConversation}})
+	k.decide(k.ann, again.ID, inbox.Decision{Allow: true, Scope: inbox.ForConversation})
+	_, err := k.in.Revoke(k.ctx, k.ann, a.ID)
+	k.must("Revoke", err)
+	got, err := k.in.Mark(k.ctx, other, inbox.Binding{Era: inbox.Modern, Allowed: &inbox.Allowed{Ask: ask()}})
+	if err != nil || got.State != inbox.Sent || got.Approval != again.ID {
+		k.t.Errorf("Mark under another one = %+v, %v", got, err)
+	}
+	_, err = k.in.Revoke(k.ctx, k.ann, again.ID)
+	k.must("Revoke", err)
+	_, err = k.in.Mark(k.ctx, bare, inbox.Binding{Era: inbox.Modern})
+	k.must("Mark of what is allowed without asking", err)
+	_, err = k.in.Mark(k.ctx, bare, inbox.Binding{Allowed: &inbox.Allowed{Ask: &inbox.Ask{Rule: "\xff"}}})
+	k.is("Mark with words that no approval holds", err, inbox.ErrInvalid)
+}
+
+// approvalRevokedAtDelivery: the same for an answer on an open connection.
+func approvalRevokedAtDelivery(k *kit) {
+	for delivered, end := range []inbox.CallState{inbox.Denied, inbox.Uncertain} {
+		a, c := k.stands(inbox.Always)
+		claim := k.permit(c.ID)
+		_, err := k.in.Mark(k.ctx, claim, inbox.Binding{Era: inbox.Legacy, Allowed: &inbox.Allowed{Ask: ask()}})
+		k.must("Mark", err)
+		var last *inbox.Question
+		for i := range delivered + 1 {
+			last, err = k.in.Hold(k.ctx, claim, seat("", string(rune('A'+i))))
+			k.must("Hold", err)
+			k.accept(last)
+			if i < delivered {
+				_, err = k.in.Deliver(k.ctx, claim, last.ID, &inbox.Allowed{Ask: ask()})
+				k.must("Deliver", err)
+			}
+		}
+		if got, err := k.in.Ask(k.ctx, claim, *ask()); err != nil || got.State != inbox.Sent {
+			k.t.Fatalf("Ask = %+v, %v", got, err)
+		}
+		_, err = k.in.Revoke(k.ctx, k.ann, a.ID)
+		k.must("Revoke", err)
+		_, err = k.in.Deliver(k.ctx, claim, last.ID, &inbox.Allowed{Ask: ask()})
+		k.is("Deliver", err, inbox.ErrRevoked)
+		k.is("Deliver", err, inbox.ErrFenced)
+		if got := k.state(c.ID, end); got.Reason != inbox.ReasonNeedsApproval || got.Delivered != delivered {
+			k.t.Errorf("after %d deliveries: %+v", delivered, got)
+		}
+		if q := k.asked(last.ID, inbox.Accepted); q.Delivery == inbox.Marked || q.Delivery == inbox.Delivered {
+			k.t.Errorf("the answer is %q", q.Delivery)
+		}
+	}
+}

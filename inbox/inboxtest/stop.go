@@ -1,10 +1,6 @@
 package inboxtest
 
-import (
-	"time"
-
-	"github.com/parley-mcp/parley/inbox"
-)
+import "github.com/parley-mcp/parley/inbox"
 
 var stopTests = map[string]func(*kit){
 	"before the mark":          stopBefore,
@@ -60,7 +56,7 @@ func stopAfter(k *kit) {
 		"questions": {func(c *inbox.Claim) (*inbox.Call, error) {
 			return k.in.Park(k.ctx, c, inbox.Asked{Questions: []inbox.NewQuestion{seat("a", "A?")}})
 		}, inbox.Stopped},
-		"state only": {func(c *inbox.Claim) (*inbox.Call, error) { return k.in.Again(k.ctx, c, "s", time.Time{}) }, inbox.Stopped},
+		"state only": {func(c *inbox.Claim) (*inbox.Call, error) { return k.in.Again(k.ctx, c, "s", 0) }, inbox.Stopped},
 		"proof":      {func(c *inbox.Claim) (*inbox.Call, error) { return k.in.NothingRan(k.ctx, c, "") }, inbox.Stopped},
 		"sign-in":    {func(c *inbox.Claim) (*inbox.Call, error) { return k.in.Block(k.ctx, c, inbox.ReasonSignIn, "") }, inbox.Stopped},
 		"an end by the machine": {func(c *inbox.Claim) (*inbox.Call, error) {
@@ -90,7 +86,7 @@ func stopAfter(k *kit) {
 			if got.Reason != inbox.ReasonStopped || got.Detail == "" {
 				k.t.Errorf("stopped, may have happened: %+v", got)
 			}
-			_, err := k.in.Resend(k.ctx, claim, time.Time{})
+			_, err := k.in.Resend(k.ctx, claim, 0, 0)
 			k.is("Resend of what was stopped", err, inbox.ErrState)
 			late, err := k.in.LateReply(k.ctx, claim, inbox.Reply{Asked: &inbox.Asked{Questions: []inbox.NewQuestion{seat("a", "A?")}}})
 			if err != nil || late.State != inbox.Stopped {
@@ -106,7 +102,7 @@ func stopHeld(k *kit) {
 	if got := k.stop(c.ID); got.State != inbox.Stopped || got.Held {
 		k.t.Errorf("stopped: %+v", got)
 	}
-	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID)
+	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	k.is("Deliver after the stop", err, inbox.ErrStopped)
 	_, err = k.in.AwaitAnswer(k.ctx, claim, questions[1].ID)
 	k.is("AwaitAnswer after the stop", err, inbox.ErrStopped)
@@ -117,13 +113,13 @@ func stopHeld(k *kit) {
 func stopDelivered(k *kit) {
 	claim, c, questions := k.held(seat("", "A?"), seat("", "B?"), seat("", "C?"))
 	k.accept(questions[0])
-	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID)
+	_, err := k.in.Deliver(k.ctx, claim, questions[0].ID, nil)
 	k.must("Deliver", err)
 	k.accept(questions[1])
 	if got := k.stop(c.ID); got.State != inbox.Sent || !got.StopWanted {
 		k.t.Errorf("stopped after a delivery: %+v", got)
 	}
-	_, err = k.in.Deliver(k.ctx, claim, questions[1].ID)
+	_, err = k.in.Deliver(k.ctx, claim, questions[1].ID, nil)
 	k.is("Deliver after the stop", err, inbox.ErrStopped)
 	_, err = k.in.TakeBack(k.ctx, k.ann, questions[1].ID)
 	k.is("TakeBack after the stop", err, inbox.ErrTooLate)
@@ -145,7 +141,7 @@ func stopEnded(k *kit) {
 	k.must("Uncertain", err)
 	_, err = k.in.Stop(k.ctx, k.ann, c.ID)
 	k.is("Stop of an uncertain call", err, inbox.ErrState)
-	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.ItHappened)
+	_, err = k.in.Resolve(k.ctx, k.ann, c.ID, inbox.ItHappened, "")
 	k.must("Resolve", err)
 	_, err = k.in.Stop(k.ctx, k.ann, c.ID)
 	k.is("Stop of a done call", err, inbox.ErrState)
@@ -175,7 +171,7 @@ func stopSecond(k *kit) {
 	k.stop(c.ID)
 	_, err := k.in.Uncertain(k.ctx, claim, "")
 	k.must("Uncertain", err)
-	again, err := k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain)
+	again, err := k.in.Resolve(k.ctx, k.ann, c.ID, inbox.SendAgain, "")
 	k.must("Resolve", err)
 	if again.StopWanted {
 		k.t.Error("send again takes the stop back")

@@ -19,7 +19,6 @@ var timeTests = map[string]func(*kit){
 	"taken back after its time": takenBackAfterTime,
 	"when to look again":        whenToLook,
 	"will expire":               willExpire,
-	"one bad row":               oneBadRow,
 	"many are due":              manyAreDue,
 }
 
@@ -164,7 +163,7 @@ func expiryAgainstAnswer(k *kit) {
 
 	_, c, _ = k.waiting(seat("a", "A?"))
 	k.clock.advance(week)
-	list, err := k.in.DeclineRest(k.ctx, k.ann, c.ID, "chat")
+	list, err := k.in.DeclineRest(k.ctx, k.ann, c.ID, inbox.Answer{Via: "chat"})
 	if len(list) != 0 || err != nil {
 		k.t.Errorf("DeclineRest at the expiry = %v, %v", list, err)
 	}
@@ -255,51 +254,6 @@ func willExpire(k *kit) {
 	}
 }
 
-// oneBadRow: what does not open must not keep the sweep from the others.
-func oneBadRow(k *kit) {
-	bad, good := k.compose(), k.compose()
-	for _, id := range []inbox.CallID{bad.ID, good.ID} {
-		k.again(id)
-	}
-	k.update(k.ann.Key(), func(tx inbox.Tx) error {
-		row, err := tx.Call(bad.ID)
-		if err != nil {
-			return err
-		}
-		row.Content = []byte("damaged")
-		return tx.PutCall(row)
-	})
-	k.clock.advance(time.Minute)
-	if _, err := k.in.Sweep(k.ctx); err == nil {
-		k.t.Error("Sweep did not report the damaged row")
-	}
-	k.state(good.ID, inbox.Uncertain)
-
-	// Neither does it keep a machine from claiming.
-	worse, next := k.compose(), k.compose()
-	k.update(k.ann.Key(), func(tx inbox.Tx) error {
-		row, err := tx.Call(worse.ID)
-		if err != nil {
-			return err
-		}
-		row.Content = nil
-		return tx.PutCall(row)
-	})
-	for range 2 {
-		claim, c, err := k.in.ClaimNext(k.ctx, nil)
-		if err == nil {
-			if c.ID != next.ID {
-				k.t.Errorf("claimed %s", c.ID)
-			}
-			_, err = k.in.Finish(k.ctx, claim, inbox.Outcome{State: inbox.Failed})
-			k.must("Finish", err)
-			continue
-		}
-		k.is("ClaimNext", err, inbox.ErrNothing)
-	}
-	k.state(next.ID, inbox.Failed)
-}
-
 func manyAreDue(k *kit) {
 	var ids []inbox.CallID
 	for range 120 { // more than a sweep reads at once, all at one time
@@ -309,7 +263,7 @@ func manyAreDue(k *kit) {
 		ids = append(ids, c.ID)
 	}
 	k.clock.advance(time.Minute)
-	k.sweep()
+	k.sweepElsewhere()
 	for _, id := range ids {
 		k.state(id, inbox.Ready)
 	}

@@ -51,7 +51,7 @@ func trace(k *kit) {
 	}
 	_, err = other.Stop(k.ctx, k.ann, c.ID)
 	k.must("Stop", err)
-	again, err := other.RunAgain(k.ctx, k.ann, c.ID)
+	again, err := other.RunAgain(k.ctx, k.ann, c.ID, "")
 	k.must("RunAgain", err)
 	if again.Trace != want {
 		k.t.Errorf("the call that runs it again is of the trace %+v", again.Trace)

@@ -219,7 +219,7 @@ func cancelledContexts(k *kit) {
 	dead, cancel := context.WithCancel(k.ctx)
 	cancel()
 	run := func(inbox.Tx) error { k.t.Error("ran with a cancelled context"); return nil }
-	_, ready := k.store.Ready(dead, nil, 1)
+	_, ready := k.store.Ready(dead, nil, inbox.Ref{}, 1)
 	_, due := k.store.Due(dead, inbox.Ref{}, 1)
 	_, next := k.store.NextDue(dead)
 	_, owned := k.store.Owned(dead, "", "", 1)
@@ -279,7 +279,7 @@ func closedHandle(k *kit) {
 	if err := other.View(k.ctx, "p", func(inbox.Tx) error { return nil }); err == nil {
 		k.t.Error("View on a closed handle was accepted")
 	}
-	if _, err := other.Ready(k.ctx, nil, 1); err == nil {
+	if _, err := other.Ready(k.ctx, nil, inbox.Ref{}, 1); err == nil {
 		k.t.Error("Ready on a closed handle was accepted")
 	}
 	k.update("p", func(inbox.Tx) error { return nil }) // the first handle lives on

@@ -19,13 +19,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/parley-mcp/parley/internal/egress"
+	"github.com/parley-mcp/parley/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 // site is a server on the loopback address that counts who reaches it.
 type site struct {
@@ -285,7 +285,8 @@ func TestLimits(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() { close(stop) }) // before the server's Close, which waits
-	c := client(t, &egress.Options{Allow: []string{"127.0.0.1"}, Head: 4096, Body: 1000, Timeout: 500 * time.Millisecond})
+	options := egress.Options{Allow: []string{"127.0.0.1"}, Head: 4096, Body: 1000}
+	c := client(t, &options)
 	if got, err := get(t, c, s.URL+"/exact"); err != nil || len(got) != 1004 {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
@@ -297,8 +298,10 @@ func TestLimits(t *testing.T) {
 	if _, err := get(t, c, s.URL+"/head"); err == nil {
 		t.Error("a head of 20,000 bytes was read")
 	}
+	options.Timeout = 500 * time.Millisecond
+	hasty := client(t, &options)
 	for _, path := range []string{"/drip", "/silent"} {
-		_, err := get(t, c, s.URL+path)
+		_, err := get(t, hasty, s.URL+path)
 		if e, is := errors.AsType[net.Error](err); !is || !e.Timeout() {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -17,13 +17,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"golang.org/x/oauth2"
 
 	"github.com/parley-mcp/parley/internal/fakeprovider"
+	"github.com/parley-mcp/parley/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 // client follows no redirects and keeps no connections.
 var client = &http.Client{
@@ -292,7 +292,7 @@ func TestRevoke(t *testing.T) {
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "fakeprovider")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/fakeprovider").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", program, "./cmd/fakeprovider").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-client", "c", "-lifetime", "90s", "-grace", "-1s")

@@ -83,7 +83,7 @@ func (s *Server) controlMisbehave(w http.ResponseWriter, r *http.Request) {
 		Endpoint string
 		Fault    Fault
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil { //nolint:musttag // a test's own request
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}

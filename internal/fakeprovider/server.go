@@ -30,6 +30,7 @@ type Options struct {
 	NoIss    bool          // neither advertise nor send iss (RFC 9207)
 	Subject  string        // who consents; default "ada"
 	Deny     bool          // consent to nothing: access_denied
+	NoRevoke bool          // do not advertise revocation (RFC 7009)
 
 	Now func() time.Time // default time.Now
 
@@ -164,14 +165,18 @@ func (s *Server) issuer(r *http.Request) string {
 func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
 	s.count(&s.counts.Metadata)
 	issuer := s.issuer(r)
-	writeJSON(w, http.StatusOK, map[string]any{ // RFC 8414, section 2
+	m := map[string]any{ // RFC 8414, section 2
 		"issuer": issuer, "authorization_endpoint": issuer + "/authorize", "token_endpoint": issuer + "/token",
 		"registration_endpoint": issuer + "/register", "revocation_endpoint": issuer + "/revoke",
 		"response_types_supported": []string{"code"}, "grant_types_supported": []string{"authorization_code", "refresh_token"},
 		"code_challenge_methods_supported":               []string{"S256"},
 		"token_endpoint_auth_methods_supported":          []string{"none", "client_secret_basic", "client_secret_post"},
 		"authorization_response_iss_parameter_supported": !s.options.NoIss,
-	})
+	}
+	if s.options.NoRevoke {
+		delete(m, "revocation_endpoint")
+	}
+	writeJSON(w, http.StatusOK, m)
 }
 
 // register registers anybody (RFC 7591, sections 3.1 and 3.2).

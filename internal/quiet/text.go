@@ -36,6 +36,7 @@ func text(s string) string {
 	if strings.Contains(s, "://") {
 		s = address.ReplaceAllStringFunc(s, strip)
 	}
+	s = secrets(s)
 	s = bearer.ReplaceAllString(s, "$1 "+withheld)
 	if strings.Contains(s, "=") {
 		s = pair.ReplaceAllString(s, "$1="+withheld)

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +24,19 @@ func (r *Ring) Digest(purpose string, context []string, data []byte) string {
 	keys := r.digestKeys()
 	id := keys.primary
 	return strconv.FormatUint(uint64(id), 10) + ":" + hex.EncodeToString(mac(keys.secrets[id], purpose, context, data))
+}
+
+// Digests are those of the data with each key of the ring, the primary one's first:
+// what Digest may have returned before others became primary.
+func (r *Ring) Digests(purpose string, context []string, data []byte) []string {
+	keys := r.digestKeys()
+	list := []string{r.Digest(purpose, context, data)}
+	for _, id := range slices.Sorted(maps.Keys(keys.secrets)) {
+		if id != keys.primary {
+			list = append(list, strconv.FormatUint(uint64(id), 10)+":"+hex.EncodeToString(mac(keys.secrets[id], purpose, context, data)))
+		}
+	}
+	return list
 }
 
 // SameDigest reports whether digest is one of the same data, for the same

@@ -167,8 +167,12 @@ func encode(handle *keyset.Handle, kms KMS) ([]byte, error) {
 }
 
 // replace puts text at path in one step: a process that is killed in between
-// leaves the old file, and no reader sees half of one.
+// leaves the old file, and no reader sees half of one. A link stays one: it is another
+// name of the file, and whoever reads it by that has to see the new text.
 func replace(path string, text []byte) error {
+	if end, err := filepath.EvalSymlinks(path); err == nil {
+		path = end
+	}
 	dir := filepath.Dir(path)
 	temp, err := os.CreateTemp(dir, ".keys-*")
 	if err != nil {

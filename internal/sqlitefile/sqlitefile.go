@@ -149,6 +149,34 @@ func Migrate(ctx context.Context, conn *sql.Conn, table string, migrations fs.FS
 	return err
 }
 
+// ErrOtherVersion: the tables are not of this program's version.
+var ErrOtherVersion = errors.New("the tables are of another version")
+
+// Check changes nothing and wants the tables to be as [Migrate] would leave them. It is
+// for a program that only reads: whoever writes the file meanwhile may be of an older
+// version, and is not to find its tables changed.
+func Check(ctx context.Context, db *sql.DB, table string, migrations fs.FS) error {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	var there bool
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?`, table).Scan(&there); err != nil {
+		return err
+	}
+	if !there {
+		return errors.New("the database has no such tables")
+	}
+	var version int
+	if err := db.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM `+table).Scan(&version); err != nil {
+		return err
+	}
+	if version != len(files) {
+		return fmt.Errorf("%w: the database has version %d and this program reads version %d", ErrOtherVersion, version, len(files))
+	}
+	return nil
+}
+
 // Explain says in plain words what SQLite says in its own. Errors of others it
 // leaves as they are.
 func Explain(err error) error {

@@ -5,22 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-mcp/parley/internal/egress"
 	"github.com/parley-mcp/parley/internal/fakeprovider"
+	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/internal/tokenendpoint"
 	"github.com/parley-mcp/parley/vault"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 func newEndpoint(t testing.TB, options *tokenendpoint.Options, allow ...string) *tokenendpoint.Endpoint {
 	t.Helper()
@@ -124,7 +122,7 @@ func TestMisbehaviour(t *testing.T) {
 			old, _ := s.Grant("desk", "ada", "read")
 			options := &tokenendpoint.Options{}
 			if test.fault.Delay > 0 || test.fault.Shape == fakeprovider.Drip {
-				options.Timeout = 200 * time.Millisecond
+				options.Timeout = 5 * time.Second // in which the request arrives
 			}
 			request := refreshRequest(issuer, old)
 			if test.name == "code with a secret" {
@@ -155,12 +153,7 @@ func TestMisbehaviour(t *testing.T) {
 
 func TestNotSent(t *testing.T) {
 	t.Parallel()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free := "http://" + closed.Addr().String()
-	closed.Close()
+	free := "http://" + servicetest.FreeAddr(t)
 	arrived := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request arrived") }))
 	t.Cleanup(arrived.Close)
 	tls := httptest.NewUnstartedServer(arrived.Config.Handler)
@@ -203,7 +196,7 @@ func TestNotSent(t *testing.T) {
 			t.Errorf("%s: %s (%v)", name, got, err)
 		}
 	}
-	_, err = guarded.Refresh(t.Context(), good)
+	_, err := guarded.Refresh(t.Context(), good)
 	if _, is := errors.AsType[*egress.AddressError](err); !is {
 		t.Errorf("the guard's error is lost: %v", err)
 	}

@@ -3,6 +3,7 @@ package vaultproof_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -128,7 +129,7 @@ func (d *desk) floor(b *testing.B) func(label string) {
 	return func(label string) {
 		var due, created, updated *time.Time
 		row := pool.QueryRow(b.Context(), columns+` WHERE principal = $1 AND kind = $2 AND left(provider, 64) = left($3, 64) AND provider = $3 AND name = $4`, key, "grant", server, label)
-		if err := row.Scan(&kind, &id, &provider, &name, &status, &version, &keyID, &due, &created, &updated, &detail, &content); err != nil && err != pgx.ErrNoRows {
+		if err := row.Scan(&kind, &id, &provider, &name, &status, &version, &keyID, &due, &created, &updated, &detail, &content); err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			b.Fatal(err)
 		}
 	}

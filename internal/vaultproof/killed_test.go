@@ -170,7 +170,7 @@ func (d *desk) survive(t *testing.T, v *vault.Vault, label string, forgives bool
 			return lost
 		}
 		d.consent(t, v, label)
-		if token, err = v.Token(t.Context(), ada, server, label, "proof"); err != nil {
+		if _, err = v.Token(t.Context(), ada, server, label, "proof"); err != nil {
 			t.Errorf("%s: after a new consent: %v", label, err)
 			return lost
 		}

@@ -29,6 +29,17 @@
 // The handler may leave the exact answer in [Question.Answer]. The id that the server chose is put back on the way
 // out, whatever its type and size.
 //
+// # Responses that are cut
+//
+// A response stream of the legacy era that ends before the reply goes on, if its server gave its events ids: the tap asks
+// for it again as long as the call lives, and the SDK sees one stream (MCP 2025-11-25 basic/transports, "Resumability
+// and Redelivery"). The context of the call ends that, as does its reply, a status that will not change, or some
+// resumptions in a row that bring nothing while nobody is being asked and the server does not want to be polled; then
+// the call has the fault [ErrCut]. What comes twice is asked once. An answer of which nothing could leave is sent again
+// as long as the call lives. The modern era has no such streams, and ids on its events mean nothing.
+//
+// # Failure
+//
 // The next step is the host's in every state: it decides what a veto, a missing reply or a withdrawn question means.
 // A broken message breaks the call it belongs to and no other; it is counted in [Stats]. On stdio, where messages
 // share one pipe, a line over the limit ends the process.

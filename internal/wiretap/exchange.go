@@ -50,8 +50,8 @@ type Outcome struct {
 	// Refusal is the error member of a JSON-RPC error without an id in a response with an HTTP error status. It is no
 	// reply: servers send it from code that does not know what the call did.
 	Refusal json.RawMessage
-	// Fault says why no reply could be read: [ErrCut], [ErrMalformed], *[LimitError], *[ExitError]. A reply may still
-	// come after a fault if the response is resumed. Nil once there is a Reply.
+	// Fault says why no reply could be read: [ErrCut], [ErrMalformed], *[LimitError], *[ExitError]. A cut that the
+	// response goes on after is none. Nil once there is a Reply.
 	Fault error
 }
 
@@ -74,7 +74,7 @@ func exchangeOf(ctx context.Context) *Exchange {
 }
 
 // Outcome returns what is known now. When the SDK's method has returned, what it saw is in it, and Left is final; if
-// its context ended, the Fault may follow a moment later. A late reply (on stdio, or on a resumed response) is added:
+// its context ended, the Fault may follow a moment later. A late reply (on stdio) is added:
 // see [Exchange.Replied].
 func (x *Exchange) Outcome() Outcome {
 	x.mu.Lock()

@@ -2,7 +2,6 @@ package wiretap
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -10,13 +9,14 @@ import (
 	"mime"
 	"net/http"
 	"net/http/httptrace"
-	"sync"
 	"time"
 )
 
 const (
 	headerSession   = "Mcp-Session-Id"
+	headerVersion   = "Mcp-Protocol-Version"
 	headerLastEvent = "Last-Event-ID"
+	kindEvents      = "text/event-stream"
 	maxEventID      = 4 << 10 // bytes; a longer one could not be sent back in a header
 	maxErrorBody    = 1 << 20 // bytes of a response with an error status
 )
@@ -128,6 +128,9 @@ func (r *roundTripper) answer(req *http.Request, s sending) (*http.Response, err
 		left = q.left
 	}
 	resp, err := r.base.RoundTrip(withBody(req.Context(), req, s.body, left))
+	for n := 1; err != nil && r.tap.waits(s, n); n++ {
+		resp, err = r.base.RoundTrip(withBody(req.Context(), req, s.body, left))
+	}
 	if err != nil {
 		r.tap.answered(s.ask, 0, false, err)
 		return nil, err
@@ -180,7 +183,7 @@ func (r *roundTripper) call(req *http.Request, s sending) (*http.Response, error
 	if x != nil {
 		x.status(resp)
 	}
-	r.wrap(resp, c, cancel)
+	r.wrap(resp, c, r.resumable(ctx, req, resp), false, cancel)
 	return resp, nil
 }
 
@@ -191,51 +194,34 @@ func (r *roundTripper) get(req *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	var c *call
-	if last := req.Header.Get(headerLastEvent); last != "" {
-		c = r.tap.resumed(exchangeOf(ctx), last)
-	}
 	if resp.StatusCode/100 == 2 {
-		r.wrap(resp, c, cancel)
+		r.wrap(resp, nil, nil, req.Header.Get(headerLastEvent) != "", cancel)
 	} else {
 		resp.Body = &closing{ReadCloser: resp.Body, cancel: cancel}
 	}
 	return resp, nil
 }
 
-// resumed finds the call whose response is resumed after the event with this id.
-func (t *Tap) resumed(x *Exchange, last string) *call {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var found *call
-	for _, c := range t.calls {
-		if c.lastEvent == last {
-			found = c
-			if c.x == x {
-				return c
-			}
-		}
-	}
-	return found
-}
-
 // wrap puts a reader of ours over the response's body. c is the call that it responds to, nil for the standalone
-// stream.
-func (r *roundTripper) wrap(resp *http.Response, c *call, cancel context.CancelFunc) {
-	body := resp.Body
-	if resp.Header.Get("Content-Encoding") == "gzip" { // net/http has decoded what it asked for itself
-		body = &gzipBody{src: resp.Body}
-		resp.Header.Del("Content-Encoding")
-	}
+// stream, and again how that goes on after a cut, nil if it does not; resumed says that it may repeat what has come.
+func (r *roundTripper) wrap(resp *http.Response, c *call, again *resumption, resumed bool, cancel context.CancelFunc) {
+	body := decoded(resp)
 	resp.Header.Del("Content-Length")
 	resp.ContentLength = -1
 	media := mediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode/100 != 2:
 		resp.Body = r.refused(resp, body, c, cancel)
-	case media == "text/event-stream":
+	case media == kindEvents:
+		if again != nil {
+			r.tap.resumes(again.ctx, c)
+		}
+		on := c
+		if c == nil {
+			on = &call{alone: true, resumed: resumed}
+		}
 		resp.Body = &eventBody{
-			tap: r.tap, call: c, src: body, cancel: cancel,
+			tap: r.tap, call: c, on: on, again: again, src: body, cancel: cancel,
 			split: splitter{limit: r.tap.opts.MaxMessage},
 		}
 	case media == "application/json" && c != nil:
@@ -250,6 +236,15 @@ func (r *roundTripper) wrap(resp *http.Response, c *call, cancel context.CancelF
 		}
 		resp.Body = &closing{ReadCloser: body, cancel: cancel}
 	}
+}
+
+// decoded is the body of a response without its encoding. net/http has decoded what it asked for itself.
+func decoded(resp *http.Response) io.ReadCloser {
+	if resp.Header.Get("Content-Encoding") != "gzip" {
+		return resp.Body
+	}
+	resp.Header.Del("Content-Encoding")
+	return &gzipBody{src: resp.Body}
 }
 
 // mediaType is read as the SDK reads it: what it takes for a stream must not pass by here.
@@ -295,209 +290,4 @@ func (r *roundTripper) refused(resp *http.Response, body io.ReadCloser, c *call,
 		return io.NopCloser(bytes.NewReader(nil))
 	}
 	return io.NopCloser(bytes.NewReader(out))
-}
-
-// closing cancels the request when its response is closed.
-type closing struct {
-	io.ReadCloser
-	cancel context.CancelFunc
-}
-
-func (b *closing) Close() error {
-	defer b.cancel()
-	return b.ReadCloser.Close()
-}
-
-// gzipBody decodes a body whose encoding net/http left alone. The header is read with the first byte, not before.
-type gzipBody struct {
-	src io.ReadCloser
-	gz  *gzip.Reader
-}
-
-func (b *gzipBody) Read(p []byte) (int, error) {
-	if b.gz == nil {
-		gz, err := gzip.NewReader(b.src)
-		if err != nil {
-			return 0, err
-		}
-		b.gz = gz
-	}
-	return b.gz.Read(p)
-}
-
-func (b *gzipBody) Close() error { return b.src.Close() }
-
-// jsonBody is a response that holds one message.
-type jsonBody struct {
-	tap    *Tap
-	call   *call
-	src    io.ReadCloser
-	cancel context.CancelFunc
-	out    *bytes.Reader
-}
-
-func (b *jsonBody) Read(p []byte) (int, error) {
-	if b.out == nil {
-		b.out = bytes.NewReader(b.read())
-	}
-	return b.out.Read(p)
-}
-
-func (b *jsonBody) read() []byte {
-	limit := b.tap.opts.MaxMessage
-	raw, err := io.ReadAll(io.LimitReader(b.src, int64(limit)+1))
-	switch {
-	case len(raw) > limit:
-		return b.tap.faulty(b.call, &LimitError{What: "a response", Limit: limit})
-	case err != nil:
-		return b.tap.faulty(b.call, fmt.Errorf("%w: %w", ErrCut, err))
-	}
-	out, to, err := b.tap.incoming(raw, b.call)
-	switch {
-	case err != nil:
-		return b.tap.faulty(b.call, err)
-	case to != b.call:
-		// A request, a notification or the reply to another call: with one message in the response, ours has none.
-		return b.tap.faulty(b.call, errStray)
-	}
-	return out
-}
-
-func (b *jsonBody) Close() error {
-	defer b.cancel()
-	b.tap.forget(b.call)
-	if b.call.x != nil {
-		b.call.x.fault(ErrCut) // closed before it was read
-	}
-	return b.src.Close()
-}
-
-// eventBody is a response that is an event stream. An event is passed on as soon as it is complete.
-type eventBody struct {
-	tap    *Tap
-	call   *call // nil: the standalone stream
-	src    io.ReadCloser
-	cancel context.CancelFunc
-	split  splitter
-	out    []byte
-	err    error
-	bad    error // why the last broken event was dropped
-
-	mu    sync.Mutex
-	timer *time.Timer
-}
-
-func (b *eventBody) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	for len(b.out) == 0 {
-		if b.err != nil {
-			return 0, b.err
-		}
-		b.fill(p)
-	}
-	n := copy(p, b.out)
-	if b.out = b.out[n:]; len(b.out) == 0 {
-		b.out = nil // the next event may be days away
-	}
-	return n, nil
-}
-
-// fill reads more. scratch is the reader's own buffer, so that a stream which is held for days needs none.
-func (b *eventBody) fill(scratch []byte) {
-	n, err := b.src.Read(scratch)
-	tooLarge := b.split.feed(scratch[:n])
-	b.out = nil
-	for _, e := range b.split.ready {
-		b.event(e)
-	}
-	b.split.rest()
-	switch {
-	case tooLarge != nil:
-		// What follows cannot be read, so end the call here, not the connection.
-		b.err = io.EOF
-		b.tap.junk(b.split.line)
-		if b.call != nil && !b.replied() {
-			b.out = appendEvent(b.out, event{data: b.tap.faulty(b.call, tooLarge)})
-		}
-	case err != nil:
-		b.err = err
-		if b.call == nil || b.replied() {
-			return
-		}
-		cause := b.bad
-		if cause == nil {
-			cause = ErrCut
-			if !errors.Is(err, io.EOF) {
-				cause = fmt.Errorf("%w: %w", ErrCut, err)
-			}
-		}
-		if b.call.x != nil {
-			b.call.x.fault(cause)
-		}
-	}
-}
-
-func (b *eventBody) replied() bool {
-	b.tap.mu.Lock()
-	defer b.tap.mu.Unlock()
-	return b.call.replied
-}
-
-func (b *eventBody) event(e event) {
-	if len(e.id) > maxEventID {
-		e.id = ""
-	}
-	if e.id != "" && b.call != nil {
-		b.tap.mu.Lock()
-		b.call.lastEvent = e.id
-		b.tap.mu.Unlock()
-	}
-	data := e.data
-	e.data = nil
-	if len(data) > 0 && (e.name == "" || e.name == "message") {
-		out, to, err := b.tap.incoming(data, b.call)
-		if err != nil {
-			b.bad = err
-		}
-		e.data = out
-		if to != nil && to == b.call {
-			b.linger()
-		}
-	}
-	if len(e.data) > 0 || e.id != "" || e.retry != "" {
-		b.out = appendEvent(b.out, e)
-	}
-}
-
-// linger ends the response soon after the reply: the SDK reads on until the server closes it, so a server that does
-// not would hold a goroutine and a connection for as long as the caller's context lives.
-func (b *eventBody) linger() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.timer == nil {
-		b.timer = time.AfterFunc(b.tap.afterReply, b.cancel)
-	}
-}
-
-func (b *eventBody) Close() error {
-	b.mu.Lock()
-	if b.timer != nil {
-		b.timer.Stop()
-	}
-	b.mu.Unlock()
-	defer b.cancel()
-	if b.call != nil {
-		b.tap.mu.Lock()
-		resumable := b.call.lastEvent != "" && !b.call.replied
-		b.tap.mu.Unlock()
-		if !resumable {
-			b.tap.forget(b.call)
-			if b.call.x != nil {
-				b.call.x.fault(ErrCut)
-			}
-		}
-	}
-	return b.src.Close()
 }

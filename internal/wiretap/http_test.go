@@ -12,9 +12,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/parley-mcp/parley/internal/servicetest"
 )
 
 // recorder keeps the bodies of the POSTs that reach a handler.
@@ -192,11 +195,10 @@ func TestNothingLeft(t *testing.T) {
 		t.Errorf("outcome = %+v, want begun, nothing left", out)
 	}
 	// And over a real dial that fails.
-	dead := httptest.NewServer(http.NotFoundHandler())
-	dead.Close()
+	dead := "http://" + servicetest.FreeAddr(t)
 	x = new(Exchange)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`
-	req, _ := http.NewRequestWithContext(With(testCtx(t), x), http.MethodPost, dead.URL, strings.NewReader(body))
+	req, _ := http.NewRequestWithContext(With(testCtx(t), x), http.MethodPost, dead, strings.NewReader(body))
 	if _, err := tap.RoundTripper(srv.transport).RoundTrip(req); err == nil {
 		t.Error("dialled a closed port")
 	}
@@ -276,11 +278,12 @@ func TestForeignAndComplete(t *testing.T) {
 	}
 }
 
-// A response that ends before the reply is resumed by the SDK; the reply still finds its exchange, and a question
+// A response that ends before the reply is resumed below the SDK; the reply still finds its exchange, and a question
 // that is sent once more is asked once.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	tap := New(nil)
+	tap.leastPause = time.Millisecond
 	ask := "id: e1\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"m\"}}\n\n"
 	var mu sync.Mutex
 	var callID string
@@ -310,7 +313,6 @@ func TestResume(t *testing.T) {
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}, func(tr *mcp.StreamableClientTransport) {
 		tr.HTTPClient.Transport = tap.RoundTripper(base)
-		tr.MaxRetries = 2
 	})
 	x := new(Exchange)
 	if _, err := callTool(t, cs, x, "t"); err != nil {

@@ -9,12 +9,16 @@ import (
 )
 
 // incoming looks at a message from the server and returns what the SDK shall see instead, nil for nothing, and the
-// call that it replies to, if it does. on is the call on whose own response the message came, nil if there is none.
+// call that it replies to, if it does. on is the call on whose own response the message came, or the standalone stream; nil
+// on stdio.
 func (t *Tap) incoming(raw []byte, on *call) (out []byte, replyTo *call, err error) {
 	raw = bytes.TrimSpace(valid(raw))
 	m, err := parseMessage(raw)
 	if err != nil {
 		t.junk(raw)
+		if c := t.spoilt(raw); c != nil {
+			return t.faulty(c, err), c, nil
+		}
 		return nil, nil, err
 	}
 	t.mu.Lock()
@@ -31,6 +35,37 @@ func (t *Tap) incoming(raw []byte, on *call) (out []byte, replyTo *call, err err
 	default:
 		return t.notification(m), nil, nil
 	}
+}
+
+// spoilt is the call of ours that a message would reply to, had it been one that
+// can be read; nil if that is not plain. Nobody would wait for another reply.
+func (t *Tap) spoilt(raw []byte) *call {
+	ms, err := members(raw, maxEnvelope)
+	if err != nil {
+		return nil
+	}
+	var version, method bool
+	var id json.RawMessage
+	for _, f := range ms {
+		switch f.Name {
+		case "jsonrpc":
+			version = string(f.Value) == `"2.0"`
+		case "method":
+			method = true
+		case "id":
+			id = f.Value
+		}
+	}
+	if !version || method {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.calls[idKey(id)]
+	if c != nil {
+		c.replied = true
+	}
+	return c
 }
 
 func (t *Tap) junk(raw []byte) {
@@ -116,6 +151,11 @@ func (t *Tap) request(raw []byte, m message, on *call) []byte {
 		t.mu.Unlock()
 		return nil
 	}
+	if t.again(on, raw) {
+		t.stats.Repeated++
+		t.mu.Unlock()
+		return nil
+	}
 	if t.closed || len(t.asks) >= t.opts.MaxOpen {
 		t.stats.Overflow++
 		t.mu.Unlock()
@@ -123,7 +163,7 @@ func (t *Tap) request(raw []byte, m message, on *call) []byte {
 	}
 	t.seq++
 	// The SDK reads ids through a float64. A token of our own in its place is exact, and tells a handler's answer apart.
-	a := &ask{token: "parley-" + strconv.FormatInt(t.seq, 10), id: m.id, key: key, raw: raw}
+	a := &ask{token: "parley-" + strconv.FormatInt(t.seq, 10), id: m.id, key: key, raw: raw, on: on}
 	t.asks[a.token], t.byID[key] = a, a
 	exchanges, exact := t.candidatesLocked(on)
 	foreign := false
@@ -152,7 +192,7 @@ func (t *Tap) request(raw []byte, m message, on *call) []byte {
 
 // candidatesLocked is the calls that a request of the server may belong to.
 func (t *Tap) candidatesLocked(on *call) (exchanges []*Exchange, exact bool) {
-	if on != nil {
+	if on != nil && !on.alone {
 		if on.x == nil {
 			return nil, true
 		}
@@ -191,6 +231,7 @@ func (t *Tap) notification(m message) []byte {
 			return nil
 		}
 		a.gone = true
+		t.settle(a)
 		delete(t.byID, a.key) // the server may use the id again
 		t.mu.Unlock()
 		if a.q != nil {
@@ -216,8 +257,8 @@ func member1(raw json.RawMessage, name string) json.RawMessage {
 		return nil
 	}
 	for _, f := range ms {
-		if f.name == name {
-			return f.value
+		if f.Name == name {
+			return f.Value
 		}
 	}
 	return nil
@@ -227,6 +268,7 @@ func member1(raw json.RawMessage, name string) json.RawMessage {
 // unreadable response would cost it the whole connection.
 func (t *Tap) faulty(c *call, cause error) []byte {
 	t.forget(c)
+	t.tooLarge(cause)
 	if c.x != nil {
 		c.x.fault(cause)
 	}

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/parley-mcp/parley/internal/servicetest"
 )
 
 // childEnv makes the test binary behave as an MCP server on stdio: see children in process_test.go.
@@ -21,5 +21,5 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(child())
 	}
-	goleak.VerifyTestMain(m)
+	servicetest.VerifyTestMain(m)
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/parley-mcp/parley/internal/exact"
 )
 
 // maxDepth is the deepest nesting that is read. The SDK's own limit is 1000 and costs it the connection.
@@ -38,99 +40,16 @@ type message struct {
 	err    json.RawMessage
 }
 
-// member is one name and value of a JSON object, in the order of the bytes.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// members splits a JSON object into slices of raw and refuses trailing bytes and repeated names: two readers of an
-// object with a repeated name see different objects. It copies nothing: a message may be large.
-func members(raw []byte, limit int) ([]member, error) {
-	if !json.Valid(raw) {
-		return nil, fmt.Errorf("%w: not JSON", ErrMalformed)
+// members splits a JSON object into slices of raw and refuses trailing bytes and repeated names.
+func members(raw []byte, limit int) ([]exact.Member, error) {
+	ms, err := exact.Members(raw, limit)
+	if errors.Is(err, exact.ErrMany) {
+		return nil, &LimitError{What: "members of an object", Limit: limit}
 	}
-	// From here on raw is one JSON value, so no index runs past its end.
-	i := space(raw, 0)
-	if raw[i] != '{' {
-		return nil, fmt.Errorf("%w: not an object", ErrMalformed)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	var out []member
-	seen := make(map[string]bool)
-	for i = space(raw, i+1); raw[i] != '}'; {
-		if len(out) == limit {
-			return nil, &LimitError{What: "members of an object", Limit: limit}
-		}
-		end := value(raw, i)
-		name, err := text(raw[i:end])
-		if err != nil {
-			return nil, err
-		}
-		if seen[name] {
-			return nil, fmt.Errorf("%w: name %.64q twice in one object", ErrMalformed, name)
-		}
-		seen[name] = true
-		i = space(raw, space(raw, end)+1) // past the colon
-		end = value(raw, i)
-		out = append(out, member{name, raw[i:end:end]})
-		if i = space(raw, end); raw[i] == ',' {
-			i = space(raw, i+1)
-		}
-	}
-	return out, nil
-}
-
-// space is the index of the first byte from i on that is no JSON white space.
-func space(raw []byte, i int) int {
-	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\r' || raw[i] == '\n') {
-		i++
-	}
-	return i
-}
-
-// value is the index after the JSON value that starts at i in valid JSON.
-func value(raw []byte, i int) int {
-	deep := 0
-	for {
-		switch raw[i] {
-		case '"':
-			for i++; raw[i] != '"'; i++ {
-				if raw[i] == '\\' {
-					i++
-				}
-			}
-			i++
-		case '{', '[':
-			deep++
-			i++
-			continue
-		case '}', ']':
-			deep--
-			i++
-		case ',', ':', ' ', '\t', '\r', '\n': // only inside
-			i++
-			continue
-		default: // a number, true, false or null
-			for i < len(raw) && !strings.ContainsRune(",:]} \t\r\n", rune(raw[i])) {
-				i++
-			}
-		}
-		if deep == 0 {
-			return i
-		}
-	}
-}
-
-// text decodes a JSON string.
-func text(raw []byte) (string, error) {
-	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
-		return string(raw[1 : len(raw)-1]), nil
-	}
-	var s string
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return "", fmt.Errorf("%w: not a string", ErrMalformed)
-	}
-	return s, nil
+	return ms, nil
 }
 
 // maxEnvelope bounds the members of an envelope; JSON-RPC has six.
@@ -147,26 +66,26 @@ func parseMessage(raw []byte) (message, error) {
 	}
 	var version bool
 	for _, f := range ms {
-		switch f.name {
+		switch f.Name {
 		case "jsonrpc":
-			version = string(f.value) == `"2.0"`
+			version = string(f.Value) == `"2.0"`
 		case "id":
-			if string(f.value) != "null" {
-				m.id = f.value
+			if string(f.Value) != "null" {
+				m.id = f.Value
 			}
 		case "method":
-			if err := json.Unmarshal(f.value, &m.method); err != nil || string(f.value) == "null" {
+			if err := json.Unmarshal(f.Value, &m.method); err != nil || string(f.Value) == "null" {
 				return m, fmt.Errorf("%w: method is not a string", ErrMalformed)
 			}
 			m.call = true
 		case "params":
-			m.params = f.value
+			m.params = f.Value
 		case "result":
-			m.result = f.value
+			m.result = f.Value
 		case "error":
 			// Servers exist that send "error":null beside a result.
-			if string(f.value) != "null" {
-				m.err = f.value
+			if string(f.Value) != "null" {
+				m.err = f.Value
 			}
 		}
 	}
@@ -263,19 +182,19 @@ func ParseError(raw json.RawMessage) (RPCError, error) {
 	}
 	var code bool
 	for _, f := range ms {
-		switch f.name {
+		switch f.Name {
 		case "code":
-			n, err := strconv.ParseInt(strings.TrimSuffix(string(f.value), ".0"), 10, 64)
+			n, err := strconv.ParseInt(strings.TrimSuffix(string(f.Value), ".0"), 10, 64)
 			if err != nil {
 				return e, fmt.Errorf("%w: error code is not an integer", ErrMalformed)
 			}
 			e.Code, code = n, true
 		case "message":
-			if err := json.Unmarshal(f.value, &e.Message); err != nil {
+			if err := json.Unmarshal(f.Value, &e.Message); err != nil {
 				return e, fmt.Errorf("%w: error message is not a string", ErrMalformed)
 			}
 		case "data":
-			e.Data = f.value
+			e.Data = f.Value
 		}
 	}
 	if !code {

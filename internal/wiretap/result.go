@@ -25,9 +25,10 @@ var (
 	// ErrUndeclared marks a result whose resultType the protocol revision does not declare. The SDK takes it for an
 	// empty success.
 	ErrUndeclared = errors.New("undeclared resultType")
-	// ErrMisplaced marks a result that asks (inputRequests) but does not say so in resultType, as some servers send in
-	// a later round to a legacy client. The SDK takes it for an empty success.
-	ErrMisplaced = errors.New("inputRequests in a result that is not input_required")
+	// ErrMisplaced marks a result that asks (inputRequests, or requestState and nothing else) but does not say so in
+	// resultType, as some servers send in a later round to a legacy client, or where their map of requests is nil. The
+	// SDK takes it for an empty success.
+	ErrMisplaced = errors.New("inputRequests or requestState in a result that is not input_required")
 )
 
 // InputRequired is what a server asks in a result (MCP 2026-07-28, InputRequiredResult).
@@ -63,7 +64,7 @@ func ParseResult(raw json.RawMessage) (*InputRequired, bool, error) {
 	}
 	fields := make(map[string]json.RawMessage, len(ms))
 	for _, f := range ms {
-		fields[f.name] = f.value
+		fields[f.Name] = f.Value
 	}
 	kind := complete
 	if v, ok := fields["resultType"]; ok {
@@ -73,7 +74,7 @@ func ParseResult(raw json.RawMessage) (*InputRequired, bool, error) {
 	}
 	switch kind {
 	case complete:
-		if asks(fields["inputRequests"]) {
+		if asks(fields["inputRequests"]) || half(fields) {
 			return nil, false, ErrMisplaced
 		}
 		return nil, false, nil
@@ -116,6 +117,22 @@ func ParseResult(raw json.RawMessage) (*InputRequired, bool, error) {
 	return in, true, nil
 }
 
+// half reports whether a result has a server's request state and says nothing.
+func half(fields map[string]json.RawMessage) bool {
+	var state string
+	if v, ok := fields["requestState"]; !ok || string(v) == "null" || json.Unmarshal(v, &state) != nil {
+		return false
+	}
+	for _, name := range []string{"content", "messages", "contents"} { // of a tool, a prompt and a resource
+		var list []json.RawMessage
+		if v, ok := fields[name]; ok && (json.Unmarshal(v, &list) != nil || len(list) > 0) {
+			return false
+		}
+	}
+	_, structured := fields["structuredContent"]
+	return !structured
+}
+
 // ExpiresAt reads io.github.parley-mcp/expiresAt from a raw _meta object; zero if it is absent or no RFC 3339 time.
 func ExpiresAt(meta json.RawMessage) time.Time {
 	ms, err := members(meta, maxMembers)
@@ -123,9 +140,9 @@ func ExpiresAt(meta json.RawMessage) time.Time {
 		return time.Time{}
 	}
 	for _, f := range ms {
-		if f.name == metaExpiresAt {
+		if f.Name == metaExpiresAt {
 			var t time.Time
-			if json.Unmarshal(f.value, &t) != nil {
+			if json.Unmarshal(f.Value, &t) != nil {
 				return time.Time{}
 			}
 			return t.UTC()
@@ -143,29 +160,29 @@ func parseRequests(raw json.RawMessage) ([]InputRequest, error) {
 	}
 	out := make([]InputRequest, 0, len(ms))
 	for _, f := range ms {
-		if len(f.name) > MaxInputKey {
+		if len(f.Name) > MaxInputKey {
 			return nil, &LimitError{What: "a key of inputRequests", Limit: MaxInputKey}
 		}
-		r := InputRequest{Key: f.name}
-		entry, err := members(f.value, maxEnvelope)
+		r := InputRequest{Key: f.Name}
+		entry, err := members(f.Value, maxEnvelope)
 		if err != nil {
-			return nil, fmt.Errorf("inputRequests %.64q: %w", f.name, err)
+			return nil, fmt.Errorf("inputRequests %.64q: %w", f.Name, err)
 		}
 		for _, e := range entry {
-			switch e.name {
+			switch e.Name {
 			case "method":
-				if err := json.Unmarshal(e.value, &r.Method); err != nil {
-					return nil, fmt.Errorf("inputRequests %.64q: %w: method is not a string", f.name, ErrMalformed)
+				if err := json.Unmarshal(e.Value, &r.Method); err != nil {
+					return nil, fmt.Errorf("inputRequests %.64q: %w: method is not a string", f.Name, ErrMalformed)
 				}
 			case "params":
-				if len(e.value) > MaxInputParams {
-					return nil, &LimitError{What: fmt.Sprintf("params of inputRequests %.64q", f.name), Limit: MaxInputParams}
+				if len(e.Value) > MaxInputParams {
+					return nil, &LimitError{What: fmt.Sprintf("params of inputRequests %.64q", f.Name), Limit: MaxInputParams}
 				}
-				r.Params = e.value
+				r.Params = e.Value
 			}
 		}
 		if r.Method == "" {
-			return nil, fmt.Errorf("inputRequests %.64q: %w: no method", f.name, ErrMalformed)
+			return nil, fmt.Errorf("inputRequests %.64q: %w: no method", f.Name, ErrMalformed)
 		}
 		out = append(out, r)
 	}

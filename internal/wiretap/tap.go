@@ -3,7 +3,9 @@ package wiretap
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -15,12 +17,14 @@ const (
 	DefaultMaxMessage = 15 << 20
 	// DefaultMaxOpen is far above any limit a host sets; it only keeps memory bounded.
 	DefaultMaxOpen = 256
+	// DefaultMostRetry is far above the pauses that servers ask for.
+	DefaultMostRetry = 5 * time.Minute
 )
 
 const (
 	maxCalls     = 4096 // calls without a reply that are remembered
 	keptJunk     = 5    // lines
-	keptJunkLine = 200  // bytes of each
+	keptJunkLine = 2048 // bytes of each
 )
 
 // Options are the options of a [Tap]. The zero value is ready to use. Hooks are called while a message is being read:
@@ -31,6 +35,9 @@ type Options struct {
 	// MaxOpen bounds the requests of the server that are open at once. More are dropped without a reply and counted.
 	// Default [DefaultMaxOpen].
 	MaxOpen int
+	// MostRetry bounds the pause that a server asks for before its response is resumed. Default [DefaultMostRetry]. Where
+	// the host bounds the time of a call, it has to be well below that: nothing is heard of the reply before the pause ends.
+	MostRetry time.Duration
 	// Foreign is called when the server asks for something that is not elicitation (sampling/createMessage,
 	// roots/list, or an unknown method; not ping), with the calls it may belong to, as in [Question].Exchanges.
 	Foreign func(method string, exchanges []*Exchange)
@@ -47,6 +54,7 @@ type Stats struct {
 	Stray     int64    // responses to no request of ours, dropped
 	Overflow  int64    // requests over MaxOpen, dropped
 	Junk      int64    // messages or lines that are no JSON-RPC, dropped
+	TooLarge  int64    // messages over a limit of size or nesting, dropped
 	FirstJunk []string // the first few of those, shortened; the server's words, to be sanitised
 	OpenAsks  int      // requests of the server without an answer now
 	OpenCalls int      // requests of ours without a reply now
@@ -57,6 +65,8 @@ type Tap struct {
 	opts Options
 	// afterReply is how long a server may keep an HTTP response open after the reply was read.
 	afterReply time.Duration
+	// leastPause is the least pause before a response is resumed.
+	leastPause time.Duration
 
 	mu     sync.Mutex
 	closed bool
@@ -66,6 +76,9 @@ type Tap struct {
 	asks   map[string]*ask  // requests of the server, by token
 	byID   map[string]*ask  // the same, by idKey of the server's id
 	stats  Stats
+	// settled are the last questions of standalone streams that need no answer any more. A server is to send nothing on
+	// one of them that came on another (MCP 2025-11-25 basic/transports, "Multiple Connections"), but they are not told apart.
+	settled [][sha256.Size]byte
 }
 
 // call is a request of ours that waits for its reply.
@@ -75,7 +88,14 @@ type call struct {
 	x         *Exchange // nil: not tagged
 	cancelled bool      // we told the server so; a late reply is still taken
 	replied   bool
-	lastEvent string // id of the last event on its response, to know it again when it is resumed
+	alone     bool // no call: it stands for a standalone stream
+
+	// Of a response that may be resumed, as long as life lasts: the context of its request. answered gets a token when an
+	// answer to a question of the call was sent.
+	life     context.Context
+	answered chan struct{}
+	resumed  bool
+	settled  map[[sha256.Size]byte]bool // questions that need no answer any more
 }
 
 // ask is a request of the server that waits for its answer.
@@ -84,13 +104,14 @@ type ask struct {
 	id    json.RawMessage
 	key   string
 	raw   []byte
+	on    *call     // on whose response it came, or on which standalone stream; nil: stdio
 	q     *Question // nil: not elicitation
 	gone  bool      // withdrawn: swallow the answer
 }
 
 // New returns a tap for one connection. opts may be nil.
 func New(opts *Options) *Tap {
-	t := &Tap{afterReply: 2 * time.Second, calls: make(map[string]*call), asks: make(map[string]*ask), byID: make(map[string]*ask)}
+	t := &Tap{afterReply: 2 * time.Second, leastPause: leastPause, calls: make(map[string]*call), asks: make(map[string]*ask), byID: make(map[string]*ask)}
 	if opts != nil {
 		t.opts = *opts
 	}
@@ -99,6 +120,9 @@ func New(opts *Options) *Tap {
 	}
 	if t.opts.MaxOpen <= 0 {
 		t.opts.MaxOpen = DefaultMaxOpen
+	}
+	if t.opts.MostRetry <= 0 {
+		t.opts.MostRetry = DefaultMostRetry
 	}
 	return t
 }
@@ -116,6 +140,16 @@ func (t *Tap) Question(meta map[string]any) *Question {
 		return a.q
 	}
 	return nil
+}
+
+// tooLarge counts err if it is a limit.
+func (t *Tap) tooLarge(err error) {
+	if !errors.As(err, new(*LimitError)) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stats.TooLarge++
 }
 
 // Stats returns the counts so far.
@@ -155,6 +189,7 @@ type sending struct {
 	body    []byte
 	call    *call // a request of ours
 	ask     *ask  // body answers this request of the server
+	result  bool  // with a result, not an error
 	swallow bool  // withdrawn meanwhile: do not send
 }
 
@@ -213,7 +248,7 @@ func (t *Tap) outgoing(ctx context.Context, body []byte) (sending, error) {
 			}
 			a.q.mu.Unlock()
 		}
-		if result != nil {
+		if s.result = result != nil; s.result {
 			if !json.Valid(result) {
 				return s, fmt.Errorf("outgoing: %w: the answer is not JSON", ErrMalformed)
 			}
@@ -281,6 +316,15 @@ func (t *Tap) forget(c *call) bool {
 func (t *Tap) answered(a *ask, status int, accepted bool, err error) {
 	t.mu.Lock()
 	t.removeLocked(a)
+	if accepted {
+		t.settle(a)
+	}
+	if a.on != nil {
+		select {
+		case a.on.answered <- struct{}{}:
+		default: // nobody listens, or one is there already
+		}
+	}
 	t.mu.Unlock()
 	if a.q != nil {
 		a.q.finish(status, accepted, err)

@@ -83,8 +83,8 @@ const hit = `function(x, y) {
 	return at ? 'the click would meet ' + at.outerHTML.slice(0, 120) : 'it is outside of the viewport';
 }`
 
-// Click waits until one element matches, is enabled and is not covered, and
-// clicks its middle with the mouse.
+// Click waits until one element matches, is enabled (by aria-disabled too) and
+// is not covered, and clicks its middle with the mouse.
 func (p *Page) Click(q Query) {
 	p.t.Helper()
 	p.wait(func() error {
@@ -92,7 +92,7 @@ func (p *Page) Click(q Query) {
 		if err != nil {
 			return err
 		}
-		if disabled, err := on[bool](p, id, `function() { return this.matches(':disabled') }`); err != nil {
+		if disabled, err := on[bool](p, id, `function() { return this.matches(':disabled, [aria-disabled="true"]') }`); err != nil {
 			return err
 		} else if disabled {
 			return fmt.Errorf("%v is disabled", q)

@@ -21,6 +21,9 @@ import (
 // the race detector is slow; only a failing test ever waits that long.
 const patience = 20 * time.Second
 
+// browserLocale is what Chromium speaks when no test asks for another.
+const browserLocale = "en-US"
+
 // chromium is the process that the pages of a test binary share.
 type chromium struct {
 	ctx       context.Context // parent of every page's context
@@ -106,8 +109,9 @@ func launch() (*chromium, error) {
 		// proxy of its own.
 		chromedp.ProxyServer("127.0.0.1:9"),
 		chromedp.Flag("disable-features", "Translate,AutofillServerCommunication,OptimizationHints,MediaRouter"),
-		chromedp.Flag("lang", "en-US"),
+		chromedp.Flag("lang", browserLocale),
 		chromedp.Flag("hide-scrollbars", true),
+		chromedp.WSURLReadTimeout(2*time.Minute),
 	)...)
 	shared.stop = append(shared.stop, stop)
 	ctx, cancel := chromedp.NewContext(alloc)

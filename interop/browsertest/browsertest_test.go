@@ -172,6 +172,10 @@ func TestProfilesAndTabs(t *testing.T) {
 		t.Errorf("the window shows %s, want %s", got, want)
 	}
 	popup.Close()
+	// A window that can reach its opener shares its process.
+	popup = p.Popup(func() { browsertest.Eval[any](p, `void window.open('/other.html')`) })
+	popup.WaitText("Another page")
+	popup.Close()
 	tab.Close()
 	p.Goto(url + "/401")
 	p.WaitText("Who are you?")

@@ -26,6 +26,7 @@ type Page struct {
 	ctx     context.Context
 	close   context.CancelFunc
 	closed  bool
+	locale  string // what [Page.Media] left in force
 	log     *pageLog
 	readers chan struct{} // closed when the goroutine that reads the console ended
 }
@@ -74,7 +75,7 @@ func (p *Page) Popup(do func()) *Page {
 func open(parent context.Context, t testing.TB, browser *chromium, log *pageLog, options ...chromedp.ContextOption) *Page {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(parent, append(options, chromedp.WithListener(log.event))...)
-	p := &Page{t: t, browser: browser, ctx: ctx, close: cancel, log: log, readers: make(chan struct{})}
+	p := &Page{t: t, browser: browser, ctx: ctx, close: cancel, locale: browserLocale, log: log, readers: make(chan struct{})}
 	t.Cleanup(p.Close)
 	// Not under a deadline: the tab lives as long as the context of its first call.
 	if err := chromedp.Do(ctx); err != nil {
@@ -171,7 +172,7 @@ func (p *Page) Media(m Media) {
 		m.TextScale = 1
 	}
 	if m.Locale == "" {
-		m.Locale = "en-US"
+		m.Locale = browserLocale
 	}
 	// Zooming is what a narrower viewport with larger pixels is.
 	call(p, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
@@ -193,12 +194,20 @@ func (p *Page) Media(m Media) {
 	call(p, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
 		UserAgent: p.browser.userAgent, AcceptLanguage: m.Locale,
 	})
-	// Only the default locale of Intl: a second override of the same tab is
-	// refused, so the first is taken back.
-	if _, err := try(p, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{}); err != nil {
-		p.t.Fatalf("browsertest: resetting the locale: %v", err)
+	// Only the default locale of Intl, which a renderer process has one of and
+	// one tab may change: a popup may share its opener's process, so a tab that
+	// keeps the browser's own locale must not ask. A second change of the same
+	// tab is refused as well, so the first is taken back.
+	if m.Locale == p.locale {
+		return
 	}
-	call(p, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: m.Locale})
+	if p.locale != browserLocale {
+		call(p, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{})
+	}
+	if m.Locale != browserLocale {
+		call(p, emulation.SetLocaleOverride, emulation.SetLocaleOverrideParams{Locale: m.Locale})
+	}
+	p.locale = m.Locale
 }
 
 // Eval evaluates a JavaScript expression in the page, waits for its promise,

@@ -24,7 +24,7 @@ func program(t *testing.T) target {
 		t.Fatal(err)
 	}
 	return target{Command: self, Args: []string{"-test.run=^$"}, Env: map[string]string{
-		asServer: "1",
+		asServer: "kit",
 		"GORACE": "atexit_sleep_ms=0", // else every end takes a second
 	}}
 }

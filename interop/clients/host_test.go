@@ -1,295 +1,140 @@
 package clients
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"net"
-	"net/http"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/mark3labs/mcp-go/mcp"
-	mcpgoserver "github.com/mark3labs/mcp-go/server"
 
 	"github.com/parley-mcp/parley/host"
-	"github.com/parley-mcp/parley/inbox"
-	"github.com/parley-mcp/parley/internal/seal"
-	"github.com/parley-mcp/parley/interop/stranger"
 	"github.com/parley-mcp/parley/interop/tables"
-	"github.com/parley-mcp/parley/store/memstore"
 )
 
-// A foreign server books a flight after two questions.
+// A foreign is a server of somebody else, on one transport, in the revision that
+// the host and it settle on.
 type foreign struct {
 	name      string
 	transport string
 	revision  string
 
-	// start runs it, and returns where it is and what starts it anew there:
-	// nil for a program, which ends and starts with the host.
-	start func(t *testing.T) (*host.Server, func())
+	start func(t *testing.T) *standing
+	play  func(cell, page string) play
+	// cannot says of cells why this server cannot be in them.
+	cannot []exception
 }
 
-var foreigners = []foreign{
-	{"TypeScript SDK 1.32.2", "stdio", "2025-11-25", nodeProgram("server-v1.mjs")},
-	{"TypeScript SDK 1.32.2", "HTTP", "2025-11-25", nodeService("server-v1.mjs")},
-	{"TypeScript SDK 2.4.0", "stdio", "2026-07-28", nodeProgram("server-v2.mjs")},
-	{"TypeScript SDK 2.4.0", "HTTP", "2026-07-28", nodeService("server-v2.mjs")},
-	{"mcp-go 1.2.1", "HTTP", "2026-07-28", mcpGoService},
+type exception struct {
+	cells []string
+	why   string
 }
 
-// TestHostWithEverybodysServers answers what servers of other people ask, and
-// has a server die while a question waits.
+func (f foreign) can(cell string) bool {
+	return !slices.ContainsFunc(f.cannot, func(e exception) bool { return slices.Contains(e.cells, cell) })
+}
+
+// A standing is a server that runs.
+type standing struct {
+	t       *testing.T
+	server  *host.Server
+	restart func() // ends it, however it is busy, and starts it anew at the same place
+
+	// Of servers that seal request states; else nil.
+	rekey func()     // restart, and the key of before is gone
+	age   func(bool) // restart, and states are too old as soon as they are made, or live again as long as ever
+}
+
+// What a cell is: an exchange from beginning to end, or one that is cut.
+var (
+	exchanges = []string{"form", "rounds", "at once", "page", "page first", "decline", "cancel"}
+	cuts      = []string{"server, 1st", "server, 2nd", "host, 1st", "host, 2nd", "too old", "other key"}
+)
+
+// TestHostWithEverybodysServers answers what servers of other people, and the
+// kit, ask; and has either side go away while a question waits.
 func TestHostWithEverybodysServers(t *testing.T) {
 	t.Parallel()
-	table := &tables.Table{Head: []string{"Server", "Transport", "Revision", "two rounds", "decline", "restart"}}
-	t.Cleanup(func() { compare(t, "servers", table) }) // when all tests below have ended
-	for _, f := range foreigners {
-		row := []string{f.name, f.transport, f.revision, "", "", ""}
-		table.Rows = append(table.Rows, row)
-		t.Run(f.name+" "+f.transport, func(t *testing.T) {
+	head := []string{"Server", "Transport", "Revision"}
+	exchanged := &tables.Table{Head: append(slices.Clone(head), exchanges...)}
+	cut := &tables.Table{Head: append(slices.Clone(head), cuts...)}
+	cannot := &tables.Table{Head: append(slices.Clone(head), "cells", "why not")}
+	t.Cleanup(func() { // when all tests below have ended
+		compare(t, "servers", exchanged)
+		compare(t, "servers cut off", cut)
+		compare(t, "servers cannot", cannot)
+	})
+	pages := newPages(t)
+	for _, f := range foreigners(t) {
+		name := []string{f.name, f.transport, f.revision}
+		row := append(slices.Clone(name), make([]string, len(exchanges))...)
+		cutRow := append(slices.Clone(name), make([]string, len(cuts))...)
+		exchanged.Rows, cut.Rows = append(exchanged.Rows, row), append(cut.Rows, cutRow)
+		for _, e := range f.cannot {
+			cannot.Rows = append(cannot.Rows, append(slices.Clone(name), strings.Join(e.cells, "; "), e.why))
+		}
+		t.Run(f.name+" "+f.transport+" "+f.revision, func(t *testing.T) {
 			t.Parallel()
-			d := &hostDesk{t: t, in: inbox.New(memstore.New(nil), seal.NewRing(), nil), revision: f.revision}
-			var restart func()
-			d.server, restart = f.start(t)
-			if restart == nil {
-				restart = d.restart
+			d := newHostDesk(t, f)
+			for i, cell := range exchanges {
+				row[3+i] = d.exchange(cell, pages)
 			}
-			d.open()
-			t.Cleanup(d.close)
-			row[3] = d.book("PY 202", nil, "booked PY 202")
-			row[4] = d.book("", nil, "not booked: decline")
-			row[5] = d.book("PY 101", restart, "booked PY 101")
+			for i, cell := range cuts {
+				cutRow[3+i] = d.cut(cell)
+			}
 		})
 	}
 }
 
-// A hostDesk is a host with one server, whose inbox outlives it.
-type hostDesk struct {
-	t        *testing.T
-	in       *inbox.Inbox
-	h        *host.Host
-	server   *host.Server
-	revision string
-}
-
-func (d *hostDesk) open() {
+// exchange plays a cell and returns what the table shows.
+func (d *hostDesk) exchange(cell, pages string) string {
 	d.t.Helper()
-	// A busy machine starts a Node.js in more than the default 3 s, and a
-	// program that is silent for that long counts as legacy.
-	h, err := host.New(d.in, []*host.Server{d.server}, &host.Options{ProbeTimeout: time.Minute})
-	if err != nil {
-		d.t.Fatal(err)
+	if !d.can(cell) {
+		return "cannot"
 	}
-	d.h = h
-}
-
-func (d *hostDesk) close() {
-	if err := d.h.Close(); err != nil {
-		d.t.Error(err)
-	}
-}
-
-func (d *hostDesk) restart() {
-	d.close()
-	d.open()
-}
-
-var (
-	ada          = inbox.Principal{Issuer: "example", Subject: "ada"}
-	errPause     = errors.New("the second question waits")
-	errUncertain = errors.New("what became of the call is not known")
-)
-
-// book makes one call and answers its questions: it takes the flight, or
-// declines if there is none. While the second question waits it calls pause.
-// It returns what the table shows.
-func (d *hostDesk) book(flight string, pause func(), want string) string {
-	d.t.Helper()
-	call, err := d.h.Start(d.t.Context(), ada, host.NewCall{Server: "desk", Name: "book", Arguments: json.RawMessage(`{"to":"Tokyo"}`)})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	replies := map[string]inbox.Answer{
-		"Which flight to Tokyo?": {Action: inbox.Accept, Content: json.RawMessage(fmt.Sprintf(`{"flight":%q}`, flight)), Via: "api"},
-		"Book " + flight + "?":   {Action: inbox.Accept, Content: json.RawMessage(`{"confirmed":true}`), Via: "api"},
-	}
-	wanted := 2
-	if flight == "" {
-		replies["Which flight to Tokyo?"] = inbox.Answer{Action: inbox.Decline, Via: "api"}
-		wanted = 1
-	}
-	legacy, answered, paused := d.revision < "2026-07-28", 0, false
-	blocked := 0
-	answer := func(ctx context.Context, stop *host.Stop) error {
-		// A connection that the server closed as it went away is found out by using
-		// it. Host.Run tries again by itself; without it that is done here.
-		if stop.Why == host.Blocked && stop.Call.Reason == inbox.ReasonUnreachable && paused && blocked < 3 {
-			blocked++
-			_, err := d.in.UnblockFor(ctx, ada, "desk", inbox.ReasonUnreachable)
-			return err
-		}
-		if stop.Why == host.Uncertain && legacy && paused {
-			return errUncertain
-		}
-		if stop.Why != host.Asked && stop.Why != host.Held {
-			return fmt.Errorf("the call stands still: %s: %s", stop.Why, host.Explain(stop.Call, "desk"))
-		}
-		open, err := d.in.Questions(ctx, ada, inbox.QuestionFilter{Call: call.ID, States: []inbox.QuestionState{inbox.Open}})
-		if err != nil {
-			return err
-		}
-		for _, q := range open {
-			if answered == 1 && pause != nil && !paused {
-				return errPause
-			}
-			reply, ok := replies[q.Message]
-			if !ok {
-				return fmt.Errorf("nobody expects the question %q", q.Message)
-			}
-			if _, err := d.in.Answer(ctx, ada, q.ID, reply); err != nil {
-				return err
-			}
-			answered++
-		}
-		return nil
-	}
-	end, err := d.h.Auto(d.t.Context(), ada, call.ID, answer)
-	if errors.Is(err, errPause) {
-		pause()
-		paused = true
-		end, err = d.h.Auto(d.t.Context(), ada, call.ID, answer)
-	}
-	if errors.Is(err, errUncertain) {
-		// An open call cannot be taken up: one answer went to the server, and
-		// what it did with that nobody knows.
-		return "not taken up"
-	}
-	if err != nil {
-		d.t.Error(err)
-		return "no"
-	}
-	if legacy && paused && end.State == inbox.Failed {
-		// The host told the program that it leaves, and the tool gave up.
-		return "not taken up"
-	}
-	if answered != wanted {
-		d.t.Errorf("%d questions, want %d", answered, wanted)
-	}
-	if end.State != inbox.Done || !strings.Contains(string(end.Result), strconv.Quote(want)) {
-		d.t.Errorf("%s: %s %s, want %q", end.State, host.Explain(end, "desk"), end.Result, want)
+	p := d.play(cell, pages+"/open/"+pageName(d.t.Name()+cell))
+	run := d.newRun(p)
+	end := run.carry(d.start(p))
+	if !run.check(end) {
 		return "no"
 	}
 	if got := d.h.Servers(ada)[0].Revision; got != d.revision {
 		d.t.Errorf("negotiated %s, want %s", got, d.revision)
+		return "no"
 	}
 	return "yes"
 }
 
-func nodeProgram(name string) func(*testing.T) (*host.Server, func()) {
-	return func(t *testing.T) (*host.Server, func()) {
-		t.Helper()
-		command, err := stranger.Node(t.Context(), "../"+name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return &host.Server{ID: "desk", Command: command.Path, Args: command.Args[1:]}, nil
+// cut plays what is cut while a question waits. Where the call does not go on,
+// the person runs it again. It returns what became of the call.
+func (d *hostDesk) cut(cell string) string {
+	d.t.Helper()
+	if !d.can(cell) {
+		return "cannot"
 	}
-}
-
-func nodeService(name string) func(*testing.T) (*host.Server, func()) {
-	return func(t *testing.T) (*host.Server, func()) {
-		t.Helper()
-		port := "0" // any at first, and the same one when it starts anew
-		start := func() (kill func()) {
-			command, err := stranger.Node(context.WithoutCancel(t.Context()), "../"+name, port)
-			if err != nil {
-				t.Fatal(err)
-			}
-			command.Stderr = t.Output()
-			out, err := command.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := command.Start(); err != nil {
-				t.Fatal(err)
-			}
-			listening := bufio.NewScanner(out)
-			if !listening.Scan() {
-				t.Fatalf("%s ended: %v", name, command.Wait())
-			}
-			port = listening.Text()
-			return func() {
-				if err := command.Process.Kill(); err != nil {
-					t.Error(err)
-				}
-				_ = command.Wait() // it says that it was killed
-			}
-		}
-		kill := start()
-		t.Cleanup(func() { kill() })
-		return &host.Server{ID: "desk", URL: "http://127.0.0.1:" + port + "/mcp"}, func() {
-			kill()
-			kill = start()
-		}
+	p := d.play("rounds", "") // no page in it
+	run := d.newRun(p)
+	switch cell {
+	case "server, 1st", "server, 2nd":
+		run.pause = d.standing.restart
+	case "host, 1st", "host, 2nd":
+		run.pause = d.restart
+	case "other key":
+		run.pause = d.standing.rekey
+	case "too old":
+		d.standing.age(true)
+		d.restart() // its connections are to the server of before
+		run.pause = func() {}
 	}
-}
-
-// mcpGoService starts anew as a fresh server on the same address: its state
-// is in the request state only.
-func mcpGoService(t *testing.T) (*host.Server, func()) {
-	t.Helper()
-	start := func(address string) *http.Server {
-		listener, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		server := mcpgoserver.NewMCPServer("mcp-go", "1.2.1", mcpgoserver.WithToolCapabilities(true), mcpgoserver.WithElicitation())
-		server.AddTool(mcp.NewTool("book", mcp.WithDescription("Books a flight"), mcp.WithString("to", mcp.Required())), bookWithMCPGo)
-		service := &http.Server{Addr: listener.Addr().String(), Handler: mcpgoserver.NewStreamableHTTPServer(server)}
-		go service.Serve(listener)
-		return service
+	run.pauseAt = 1
+	if cell == "server, 2nd" || cell == "host, 2nd" {
+		run.pauseAt = 2
 	}
-	service := start("127.0.0.1:0")
-	t.Cleanup(func() { service.Close() })
-	return &host.Server{ID: "desk", URL: "http://" + service.Addr + "/mcp"}, func() {
-		if err := service.Close(); err != nil {
-			t.Error(err)
-		}
-		service = start(service.Addr)
+	end := run.carry(d.start(p))
+	if cell == "too old" {
+		d.standing.age(false)
+		d.restart()
 	}
-}
-
-func bookWithMCPGo(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	ask := func(key, state, message string, schema json.RawMessage) (*mcp.CallToolResult, error) {
-		return mcpgoserver.NewInputRequestBuilder(state).Elicit(key, mcp.ElicitationParams{
-			Mode: mcp.ElicitationModeForm, Message: message, RequestedSchema: schema,
-		}).ToolResult(), nil
+	became := run.became(end)
+	if became != "goes on" && !run.again(end) {
+		return "no"
 	}
-	content := func(answer *mcp.ElicitationResult) map[string]any {
-		values, _ := answer.Content.(map[string]any)
-		return values
-	}
-	if picked, ok := strings.CutPrefix(req.Params.RequestState, "picked="); ok {
-		if answer := mcpgoserver.ElicitationResponse(req.Params.InputResponses, "confirm"); answer != nil && content(answer)["confirmed"] == true {
-			return mcp.NewToolResultText("booked " + picked), nil
-		}
-		return mcp.NewToolResultText("not booked"), nil
-	}
-	answer := mcpgoserver.ElicitationResponse(req.Params.InputResponses, "pick")
-	switch {
-	case answer == nil:
-		return ask("pick", "asked", "Which flight to "+req.GetString("to", "")+"?",
-			json.RawMessage(`{"type":"object","properties":{"flight":{"type":"string","enum":["PY 101","PY 202"]}},"required":["flight"]}`))
-	case answer.Action != mcp.ElicitationResponseActionAccept:
-		return mcp.NewToolResultText("not booked: " + string(answer.Action)), nil
-	}
-	flight := fmt.Sprint(content(answer)["flight"])
-	return ask("confirm", "picked="+flight, "Book "+flight+"?",
-		json.RawMessage(`{"type":"object","properties":{"confirmed":{"type":"boolean"}},"required":["confirmed"]}`))
+	return became
 }

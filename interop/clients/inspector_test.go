@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/parley-mcp/parley/interop/stranger"
 )
@@ -71,7 +72,12 @@ func mind(home string) error {
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("mcpdo daemon stop: %w: %s", err, out)
 	}
-	return os.RemoveAll(home)
+	for deadline := time.Now().Add(30 * time.Second); ; { // the daemon may still write
+		if err = os.RemoveAll(home); err == nil || time.Now().After(deadline) {
+			return err
+		}
+		<-time.After(20 * time.Millisecond)
+	}
 }
 
 func mcpdo(ctx context.Context, home string, args ...string) (*exec.Cmd, error) {

@@ -30,7 +30,7 @@ func Client(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	defer h.Close()
+	defer h.Close() //nolint:errcheck // it has no error of its own
 	tools, err := h.Tools(ctx, person, "suite")
 	if err != nil {
 		return err

@@ -44,6 +44,26 @@ var warned = map[string]bool{
 	"2026-07-28 input-required-result-ignore-extra-params sep-2322-ignore-unexpected-params": true,
 }
 
+// stateless is the scenario of the hurried: checks that give the server half a second to
+// a second and a half, on whatever machine. No option of the suite changes that.
+const stateless = "server-stateless"
+
+var hurried = map[string]bool{
+	"sep-2575-http-server-no-independent-requests-on-stream":     true,
+	"sep-2575-server-no-log-without-loglevel":                    true,
+	"sep-2575-server-sends-subscription-ack":                     true,
+	"sep-2575-server-tags-subscription-id":                       true,
+	"sep-2575-server-honors-notification-filter":                 true,
+	"sep-2575-server-sends-prompts-list-changed-on-subscription": true,
+	"sep-2575-server-sends-tools-list-changed-on-subscription":   true,
+}
+
+// late reports whether checks failed, and only such as are hurried.
+func late(checks []check) bool {
+	failed := slices.DeleteFunc(slices.Clone(checks), func(c check) bool { return c.Status == "SUCCESS" })
+	return len(failed) > 0 && !slices.ContainsFunc(failed, func(c check) bool { return !hurried[c.ID] })
+}
+
 // extension is what names the scenarios of an extension that the kit does not
 // have; the suite does not score them.
 const extension = "tasks-"
@@ -66,7 +86,7 @@ func TestSuite(t *testing.T) {
 
 	results, order := make(map[string]map[string][]check), []string{}
 	for _, run := range runs {
-		found, scenarios := runSuite(t, endpoint.URL, run.args)
+		found, scenarios := runSuite(t, endpoint.URL, run.revision, run.args)
 		results[run.revision] = found
 		for _, scenario := range scenarios {
 			if !slices.Contains(order, scenario) {
@@ -104,7 +124,7 @@ func TestSuiteDirect(t *testing.T) {
 	}
 	endpoint := httptest.NewServer(handler)
 	t.Cleanup(endpoint.Close)
-	found, scenarios := runSuite(t, endpoint.URL, runs[0].args)
+	found, scenarios := runSuite(t, endpoint.URL, runs[0].revision, runs[0].args)
 	for _, scenario := range scenarios {
 		judge(t, runs[0].revision, scenario, found[scenario])
 	}
@@ -115,8 +135,35 @@ var (
 	stamp   = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
 )
 
-// runSuite returns the checks of each scenario, and the scenarios in order.
-func runSuite(t *testing.T, endpoint string, args []string) (map[string][]check, []string) {
+// runSuite returns the checks of each scenario, and the scenarios in order. What may have
+// failed since the machine was slow is run again, three times at most: the last one counts.
+func runSuite(t *testing.T, endpoint, revision string, args []string) (map[string][]check, []string) {
+	t.Helper()
+	found, out, err := runOnce(t, endpoint, args)
+	var scenarios []string
+	for _, m := range heading.FindAllSubmatch(out, -1) {
+		scenarios = append(scenarios, string(m[1]))
+	}
+	if err != nil && !late(found[stateless]) {
+		t.Errorf("the suite with %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	for n := 0; n < 3 && late(found[stateless]); n++ {
+		t.Logf("%s: run again, since only hurried checks failed", stateless)
+		again, out, _ := runOnce(t, endpoint, []string{"--scenario", stateless, "--spec-version", revision, "--force"})
+		if len(again[stateless]) != len(found[stateless]) {
+			t.Fatalf("%s has %d checks when it is run again, and had %d:\n%s", stateless, len(again[stateless]), len(found[stateless]), out)
+		}
+		found[stateless] = again[stateless]
+	}
+	if len(scenarios) < 25 || len(found) != len(scenarios) {
+		t.Fatalf("the suite with %s ran %d scenarios and left %d results:\n%s", strings.Join(args, " "), len(scenarios), len(found), out)
+	}
+	return found, scenarios
+}
+
+// runOnce returns the checks of each scenario that the suite ran, and what it wrote and
+// ended with.
+func runOnce(t *testing.T, endpoint string, args []string) (map[string][]check, []byte, error) {
 	t.Helper()
 	dir := t.TempDir()
 	command, err := stranger.Node(t.Context(), "@modelcontextprotocol/conformance/dist/index.js",
@@ -127,13 +174,7 @@ func runSuite(t *testing.T, endpoint string, args []string) (map[string][]check,
 	command.Dir = dir
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
-	if err := command.Run(); err != nil {
-		t.Errorf("the suite with %s: %v\n%s", strings.Join(args, " "), err, out.Bytes())
-	}
-	var scenarios []string
-	for _, m := range heading.FindAllSubmatch(out.Bytes(), -1) {
-		scenarios = append(scenarios, string(m[1]))
-	}
+	ended := command.Run()
 	files, err := filepath.Glob(filepath.Join(dir, "*", "checks.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -155,10 +196,7 @@ func runSuite(t *testing.T, endpoint string, args []string) (map[string][]check,
 		// What the suite tells on the way is no check.
 		found[name[1]] = slices.DeleteFunc(checks, func(c check) bool { return c.Status == "INFO" })
 	}
-	if len(scenarios) < 25 || len(found) != len(scenarios) {
-		t.Fatalf("the suite with %s ran %d scenarios and left %d results:\n%s", strings.Join(args, " "), len(scenarios), len(found), out.Bytes())
-	}
-	return found, scenarios
+	return found, out.Bytes(), ended
 }
 
 // judge is stricter than the suite, which lets warnings, skipped checks and

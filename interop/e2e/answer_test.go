@@ -133,6 +133,7 @@ func TestTwoTabs(t *testing.T) {
 	t.Parallel()
 	p, _ := recorder(t, "2026-07-28")
 	first := signIn(t, p)
+	overhear(first)
 	runTool(first, "two", "Say a word")
 	second := first.Tab(first.URL())
 	second.WaitText("Say a word")
@@ -146,7 +147,18 @@ func TestTwoTabs(t *testing.T) {
 		page.Wait("the record of the answer", func() bool { return row(page, "Word") == "first" })
 	}
 
-	// It can be taken back as long as the round is not complete, in either tab.
+	// It can be taken back as long as the round is not complete, in either tab. The
+	// form that is open again does not stand under the news of its end.
+	const elsewhere = "This question was closed elsewhere"
+	second.WaitText(elsewhere)
+	first.Click(button("Take back"))
+	second.WaitFor(byRole("textbox", "Word"))
+	if strings.Contains(second.Text(card(second, "Say a word")), elsewhere) {
+		t.Errorf("the open card says %q", elsewhere)
+	}
+	first.Click(button("Review answers").In(card(first, "Say a word")))
+	first.Click(button("Send to recorder"))
+	second.WaitGone(byRole("textbox", "Word"))
 	second.Click(button("Take back"))
 	first.WaitFor(byRole("textbox", "Word"))
 	first.WaitText("From your earlier answer")
@@ -163,6 +175,9 @@ func TestTwoTabs(t *testing.T) {
 	second.WaitText("Answer from recorder")
 	for _, page := range []*browsertest.Page{first, second} {
 		page.WaitGone(button("Take back"))
+	}
+	if n := said(first, "recorder asks: Say a word"); n != 1 {
+		t.Errorf("the question was announced %d times, want once: taking back asks nobody anew", n)
 	}
 	c := p.await(p.calls()[0].ID, "done")
 	for _, want := range []string{`\"better\"`, `\"size\":7`} {

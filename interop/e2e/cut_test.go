@@ -50,7 +50,7 @@ func newCutNetwork(t *testing.T) *cutNetwork {
 	servers := serversFile(t, map[string]any{"travel": map[string]any{"url": n.door.url}})
 	for range 2 {
 		place := network.Host()
-		addr := freeAddr(t)
+		addr := servicetest.FreeAddr(t)
 		p := &parley{t: t, data: t.TempDir(), base: "http://" + addr}
 		p.args = []string{"serve", "--servers", servers, "--store", dsn, "--keys", keys, "--lease", "3s", "--addr", addr, "--data", p.data}
 		place.Forward(t, addr, addr)

@@ -38,7 +38,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "parley")
-	command := exec.Command("go", "build", "-race", "-o", binary, "./cmd/parley")
+	command := exec.Command("go", "build", "-buildvcs=false", "-race", "-o", binary, "./cmd/parley")
 	command.Dir = filepath.Join("..", "..")
 	if out, err := command.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building parley: %v\n%s", err, out)

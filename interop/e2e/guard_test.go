@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -74,9 +75,7 @@ func newCounter(t *testing.T, target string) *counter {
 		if err != nil || call && c.lose.CompareAndSwap(true, false) {
 			panic(http.ErrAbortHandler)
 		}
-		for name, values := range response.Header {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), response.Header)
 		w.WriteHeader(response.StatusCode)
 		_, _ = w.Write(reply) // the host sees for itself
 	}))
@@ -88,7 +87,7 @@ func newCounter(t *testing.T, target string) *counter {
 // guarded is a host in front of a desk with a durable replay guard.
 func guarded(t *testing.T, guard, pause string) (*parley, *desk, *counter) {
 	t.Helper()
-	d := &desk{t: t, dir: t.TempDir(), addr: freeAddr(t), guard: guard + " " + servicetest.Postgres(t)}
+	d := &desk{t: t, dir: t.TempDir(), addr: servicetest.FreeAddr(t), guard: guard + " " + servicetest.Postgres(t)}
 	d.again(pause)
 	c := newCounter(t, d.url())
 	return serve(t, map[string]any{"travel": map[string]any{"url": c.url}}), d, c

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/parley-mcp/parley/host"
@@ -28,6 +30,7 @@ type office struct {
 	key   string // of the product whose pages embed the elements
 	inbox *inbox.Inbox
 	host  *host.Host
+	away  *atomic.Bool // nobody can say who asks
 }
 
 // officePolicy asks other people for two tools, and is the default for the rest.
@@ -62,11 +65,11 @@ func someone(subject string) inbox.Principal {
 
 // newOffice starts a host of the server "desk" with the tools of the script.
 // Pages of origin may embed the elements.
-func newOffice(t *testing.T, script *hosttest.Script, origin string, options *inbox.Options) *office {
+func newOffice(t *testing.T, script *hosttest.Script, origin string) *office {
 	t.Helper()
 	server := hosttest.NewServer(t, script)
 	ring := inbox.NewKeys()
-	in := inbox.New(memstore.New(nil), ring, options)
+	in := inbox.New(memstore.New(nil), ring, nil)
 	h, err := host.New(in, []*host.Server{{ID: "desk", URL: server.URL}}, &host.Options{Policy: officePolicy{policy.Default()}})
 	if err != nil {
 		t.Fatal(err)
@@ -82,8 +85,15 @@ func newOffice(t *testing.T, script *hosttest.Script, origin string, options *in
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	go func() { ran <- h.Run(ctx) }()
+	away := &atomic.Bool{}
+	identify := func(r *http.Request) (*httpapi.Session, error) {
+		if away.Load() {
+			return nil, errors.New("the sessions are away")
+		}
+		return byCookie(r)
+	}
 	api := httptest.NewServer(httpapi.New(h, in, &httpapi.Options{
-		Identify: byCookie, SignIn: http.HandlerFunc(officeDoor), APIKeys: []*httpapi.APIKey{row}, Keys: ring, Version: "test",
+		Identify: identify, SignIn: http.HandlerFunc(officeDoor), APIKeys: []*httpapi.APIKey{row}, Keys: ring, Version: "test",
 	}).Handler())
 	t.Cleanup(func() {
 		cancel()
@@ -91,7 +101,7 @@ func newOffice(t *testing.T, script *hosttest.Script, origin string, options *in
 		api.CloseClientConnections() // ends the streams
 		api.Close()
 	})
-	return &office{t: t, base: api.URL, key: key, inbox: in, host: h}
+	return &office{t: t, base: api.URL, key: key, inbox: in, host: h, away: away}
 }
 
 func byCookie(r *http.Request) (*httpapi.Session, error) {
@@ -129,7 +139,7 @@ func (o *office) enter(subject string) *browsertest.Page {
 }
 
 // model composes a call as a model does for somebody.
-func (o *office) model(subject, conversation, tool, arguments string) *inbox.Call {
+func (o *office) model(subject, conversation, tool, arguments string) *inbox.Call { //nolint:unparam // who it is stands where it matters
 	o.t.Helper()
 	c, err := o.host.Start(o.t.Context(), someone(subject), host.NewCall{
 		Conversation: conversation, Actor: inbox.Model, Server: "desk", Name: tool, Arguments: json.RawMessage(arguments),
@@ -140,8 +150,18 @@ func (o *office) model(subject, conversation, tool, arguments string) *inbox.Cal
 	return c
 }
 
+// person composes a call as somebody does themself.
+func (o *office) person(subject, conversation, tool string) *inbox.Call {
+	o.t.Helper()
+	c, err := o.host.Start(o.t.Context(), someone(subject), host.NewCall{Conversation: conversation, Server: "desk", Name: tool})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return c
+}
+
 // trail lists what happened to somebody, the newest first.
-func (o *office) trail(subject string, kinds ...inbox.AuditKind) []*inbox.AuditEntry {
+func (o *office) trail(subject string, kinds ...inbox.AuditKind) []*inbox.AuditEntry { //nolint:unparam // as above
 	o.t.Helper()
 	list, err := o.inbox.Audit(o.t.Context(), someone(subject), inbox.AuditFilter{Kinds: kinds})
 	if err != nil {
@@ -151,9 +171,14 @@ func (o *office) trail(subject string, kinds ...inbox.AuditKind) []*inbox.AuditE
 }
 
 // mint gets a token for a page of the product.
-func (o *office) mint(subject, conversation string, scopes ...string) string {
+func (o *office) mint(subject, conversation string, scopes ...string) string { //nolint:unparam // as above
 	o.t.Helper()
-	body, err := json.Marshal(map[string]any{"subject": subject, "conversation": conversation, "scopes": scopes})
+	return o.mintFor(map[string]any{"subject": subject, "conversation": conversation, "scopes": scopes})
+}
+
+func (o *office) mintFor(in map[string]any) string {
+	o.t.Helper()
+	body, err := json.Marshal(in)
 	if err != nil {
 		o.t.Fatal(err)
 	}

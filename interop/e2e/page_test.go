@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/parley-mcp/parley/host/hosttest"
+	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/interop/browsertest"
 )
 
@@ -30,9 +31,16 @@ func TestPageFollowsWhatIsNew(t *testing.T) {
 		page.Wait("uncertain calls", func() bool { return page.Count(byCSS(`.state[data-state="uncertain"]`)) == n })
 	}
 
-	pick(page, "dies")
-	page.Click(button("Run dies"))
-	page.WaitText("Running on shop")
+	// The call may be drawn, by its event, before the page has led there.
+	run := func() {
+		t.Helper()
+		pick(page, "dies")
+		page.Click(button("Run dies"))
+		page.WaitText("Running on shop")
+		soonOn(page, "You ran dies")
+	}
+
+	run()
 	focus := page.Focused()
 	gate <- struct{}{}
 	uncertain(1)
@@ -42,14 +50,12 @@ func TestPageFollowsWhatIsNew(t *testing.T) {
 			return bottom > 0 && bottom <= innerHeight;
 		})()`)
 	})
-	if got := page.Focused(); got != focus || !strings.Contains(got, "You ran dies") {
+	if got := page.Focused(); got != focus {
 		t.Errorf("the focus went from %s to %s", focus, got)
 	}
 
 	page.Click(button("Run another tool"))
-	pick(page, "dies")
-	page.Click(button("Run dies"))
-	page.WaitText("Running on shop")
+	run()
 	browsertest.Eval[any](page, `scrollTo(0, 0)`)
 	gate <- struct{}{}
 	uncertain(2)
@@ -115,6 +121,12 @@ func TestTitlesAfterARestart(t *testing.T) {
 	page.WaitFor(byRole("link", "Book a flight 1 question waiting"))
 }
 
+// soonOn waits for the focus: what an event draws may be there before the reply to the
+// request that moves it.
+func soonOn(page *browsertest.Page, want string) {
+	page.Wait("the focus on "+want, func() bool { return strings.Contains(page.Focused(), want) })
+}
+
 // A person without a mouse gets from the picker to the result.
 func TestKeyboardOnly(t *testing.T) {
 	t.Parallel()
@@ -142,10 +154,7 @@ func TestKeyboardOnly(t *testing.T) {
 		}
 		t.Fatalf("Tab never comes to %s, only to\n%s", want, strings.Join(seen, "\n"))
 	}
-	soon := func(want string) {
-		t.Helper()
-		page.Wait("the focus on "+want, func() bool { return strings.Contains(page.Focused(), want) })
-	}
+	soon := func(want string) { soonOn(page, want) }
 
 	to(`"Skip to the conversation"`)
 	page.Press("Enter")
@@ -188,6 +197,7 @@ func TestKeyboardOnly(t *testing.T) {
 	soon(`heading "Check what will be sent to travel"`)
 	page.Press("Tab")
 	at(`button "Send to travel"`)
+	settled(page)
 	page.Press("Enter")
 	soon(`heading "travel (this computer) asked"`)
 
@@ -195,7 +205,83 @@ func TestKeyboardOnly(t *testing.T) {
 	to(`radio "Yes"`)
 	page.Press("Space")
 	to(`button "Send to travel"`)
+	settled(page)
 	page.Press("Enter")
 	page.WaitText("Booked PY 129")
 	soon(`heading "travel (this computer) asked"`)
+}
+
+// The title says "Error: " as long as errors stand on the page, and no longer.
+func TestTitleTellsOfErrors(t *testing.T) {
+	t.Parallel()
+	p := demo(t)
+	page := signIn(t, p)
+	title := func(errors bool, when string) {
+		t.Helper()
+		page.Wait(when, func() bool {
+			return strings.HasPrefix(browsertest.Eval[string](page, `document.title`), "Error: ") == errors
+		})
+	}
+	pick(page, "book_flight")
+	page.Click(byCSS("#run"))
+	page.WaitText("There is a problem")
+	title(true, "the title of a tool's form with errors")
+	page.Click(byCSS("#other-tool"))
+	title(false, "the title after another tool was wanted")
+
+	bookFlight(page)
+	fail := func() {
+		t.Helper()
+		page.Click(button("Review answers"))
+		page.WaitText("There is a problem")
+		title(true, "the title of a card with errors")
+	}
+	fail()
+	page.Click(button("Not now"))
+	title(false, "the title while the card is folded")
+	page.Click(button("Answer now"))
+	fail()
+	browsertest.Eval[any](page, `void (() => {`+walk+`
+		const card = find((e) => e.localName === 'parley-question' ? e : null);
+		const question = card.store.question(card.questionId);
+		card.store.takeQuestion({...question, message: 'Which other connection?'});
+	})()`)
+	page.WaitText("Which other connection?")
+	title(false, "the title after other words came")
+	fail()
+	if got := p.api("POST", "/v1/questions/"+p.open(1)[0].ID+"/answer", `{"action":"decline"}`); got.Status != 200 {
+		t.Fatalf("declining: %d %s", got.Status, got.Body)
+	}
+	page.WaitText("You declined")
+	title(false, "the title after it was declined elsewhere")
+}
+
+// The address of one card, which webhooks have, says which call the card is of and
+// leads to its conversation.
+func TestAddressOfACard(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, officeTools, "")
+	page := o.enter("ann")
+	o.model("ann", "v_1", "book", `{}`)
+	o.model("ann", "v_2", "clean", `{}`)
+	page.WaitText("1 question waiting, 1 permission to decide")
+	questions, err := o.inbox.Questions(t.Context(), someone("ann"), inbox.QuestionFilter{})
+	if err != nil || len(questions) != 1 {
+		t.Fatalf("%d questions, %v", len(questions), err)
+	}
+	approvals, err := o.inbox.Approvals(t.Context(), someone("ann"), inbox.ApprovalFilter{})
+	if err != nil || len(approvals) != 1 {
+		t.Fatalf("%d approvals, %v", len(approvals), err)
+	}
+	for _, test := range []struct{ at, runs, conversation string }{
+		{"?q=" + string(questions[0].ID), "While running book", "?c=v_1"},
+		{"?a=" + string(approvals[0].ID), "While running “Clean the desk”", "?c=v_2"},
+	} {
+		page.Goto(o.base + "/" + test.at)
+		page.WaitFor(byRole("heading", test.runs))
+		sound(t, page)
+		page.Click(button("Show the conversation"))
+		page.Wait("the conversation", func() bool { return page.URL() == o.base+"/"+test.conversation })
+		page.WaitText("A model asked for")
+	}
 }

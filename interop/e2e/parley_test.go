@@ -3,19 +3,18 @@ package e2e_test
 import (
 	"bytes"
 	"encoding/json"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/parley-mcp/parley/internal/servicetest"
 )
 
 // patience bounds every wait; only a failing test waits that long.
@@ -38,7 +37,7 @@ type parley struct {
 // demo starts `parley demo`.
 func demo(t *testing.T) *parley {
 	t.Helper()
-	return start(t, "demo", "--travel-addr", freeAddr(t))
+	return start(t, "demo", "--travel-addr", servicetest.FreeAddr(t))
 }
 
 // serve starts `parley serve` with these servers: the object mcpServers.
@@ -62,7 +61,7 @@ func serversFile(t *testing.T, servers map[string]any) string {
 
 func start(t *testing.T, args ...string) *parley {
 	t.Helper()
-	addr := freeAddr(t)
+	addr := servicetest.FreeAddr(t)
 	p := &parley{t: t, data: t.TempDir(), base: "http://" + addr}
 	p.args = slices.Concat(args, []string{"--addr", addr, "--data", p.data})
 	p.again()
@@ -165,26 +164,6 @@ func eventually(t *testing.T, what string, cond func() bool) {
 			t.Fatalf("waited %v in vain for %s", patience, what)
 		}
 	}
-}
-
-var nextPort atomic.Int32
-
-// freeAddr is a loopback address for a server that is started again at the
-// same place. Its port lies below the range from which the kernel picks.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	const first, last = 20000, 32000
-	for range last - first {
-		port := first + (os.Getpid()*37+int(nextPort.Add(1)))%(last-first)
-		ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
-			continue
-		}
-		ln.Close()
-		return ln.Addr().String()
-	}
-	t.Fatal("no port is free")
-	return ""
 }
 
 // A buffer collects what a process writes.

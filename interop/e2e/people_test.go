@@ -16,7 +16,7 @@ import (
 // Somebody else decides: the asker sees whom the call waits for, and who decided.
 func TestPermissionOfOthers(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, officeTools, "", nil)
+	o := newOffice(t, officeTools, "")
 	ann := o.enter("ann")
 	ann.Goto(o.base + "/?c=v_1")
 	o.model("ann", "v_1", "pay", `{"amount":"5.00"}`)
@@ -38,6 +38,7 @@ func TestPermissionOfOthers(t *testing.T) {
 			t.Errorf("who decides for others is offered %q", reach)
 		}
 	}
+	settled(bob)
 	golden(t, "permission-of-others.txt", still(bob.AX(permission)))
 	sound(t, bob)
 	bob.Click(button("Allow once"))
@@ -45,14 +46,25 @@ func TestPermissionOfOthers(t *testing.T) {
 	ann.WaitText("bob allowed this call")
 	ann.WaitText("paid")
 
-	// A member of a group finds what is assigned to it.
-	o.model("ann", "v_1", "post", `{}`)
-	ann.WaitText("Waiting for somebody of the group registry.")
+	// A member of a group is told of what is assigned to it, and of what became of it.
 	rita := o.enter("rita")
 	rita.Click(byCSS("#inbox-link"))
+	rita.WaitText("No questions waiting")
+	looks := strings.Count(strings.Join(rita.Requests(), "\n"), "/v1/approvals?state=open")
+	o.model("ann", "v_1", "post", `{}`)
+	ann.WaitText("Waiting for somebody of the group registry.")
 	rita.WaitText("A model of ann wants to use post on desk")
 	rita.Click(button("Don’t allow"))
 	ann.WaitText("rita did not allow it")
+	c := o.model("ann", "v_1", "post", `{"again":true}`)
+	rita.WaitText("1 permission to decide")
+	if _, err := o.inbox.Stop(t.Context(), someone("ann"), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	rita.WaitText("No questions waiting")
+	if now := strings.Count(strings.Join(rita.Requests(), "\n"), "/v1/approvals?state=open"); now != looks {
+		t.Errorf("the page looked %d times for what it is told of", now-looks)
+	}
 	if n := bob.Count(byRole("heading", "A model of ann wants to use post on desk")); n != 0 {
 		t.Error("who is not in the group sees what is assigned to it")
 	}
@@ -61,7 +73,7 @@ func TestPermissionOfOthers(t *testing.T) {
 // On resume the permission names the questions that were answered, never an answer.
 func TestPermissionOnResume(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, officeTools, "", nil)
+	o := newOffice(t, officeTools, "")
 	page := o.enter("ann")
 	page.Goto(o.base + "/?c=v_1")
 	o.model("ann", "v_1", "book", `{}`)
@@ -87,7 +99,7 @@ func TestPermissionOnResume(t *testing.T) {
 // A person without a mouse looks at all of it, and decides.
 func TestPermissionByKeyboard(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, officeTools, "", nil)
+	o := newOffice(t, officeTools, "")
 	c := o.model("ann", "v_1", "clean", `{"note":"under the table"}`)
 	page := o.enter("ann")
 	page.Goto(o.base + "/?view=inbox")
@@ -118,9 +130,7 @@ func TestPermissionByKeyboard(t *testing.T) {
 	page.WaitText("If desk changes the tool, you are asked again.")
 	page.Press("Shift+Tab", "Enter")
 	page.WaitText("You did not allow it")
-	page.Wait("the focus on the record", func() bool {
-		return strings.Contains(page.Focused(), `heading "A model wanted to use “Clean the desk” on desk"`)
-	})
+	soonOn(page, `heading "A model wanted to use “Clean the desk” on desk"`)
 	if got, err := o.inbox.Call(t.Context(), someone("ann"), c.ID); err != nil || got.State != inbox.Denied {
 		t.Errorf("the call is %v %v", got, err)
 	}
@@ -137,7 +147,7 @@ func TestPermissionOfHostileTexts(t *testing.T) {
 	o := newOffice(t, &hosttest.Script{
 		Tools:  map[string]hosttest.Tool{"clean": func(x *hosttest.Exchange) { x.Text("cleaned") }},
 		Listed: func(int) string { return listed },
-	}, "", nil)
+	}, "")
 	page := o.enter("ann")
 	page.Goto(o.base + "/?c=v_1")
 	page.WaitText("Signed in: Ann")
@@ -179,22 +189,26 @@ func TestPermissionOfHostileTexts(t *testing.T) {
 // What was not shown is said, and everything of that server can be stopped at once.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, officeTools, "", nil)
+	o := newOffice(t, officeTools, "")
 	c := o.model("ann", "v_1", "book", `{}`)
+	page, other := o.enter("ann"), o.enter("ann")
+	other.Goto(o.base + "/?view=inbox")
+	other.WaitText("Which room?")
+	page.Goto(o.base + "/?view=inbox")
+	page.WaitText("Which room?")
 	if err := o.inbox.Refused(t.Context(), someone("ann"), "desk", 3); err != nil {
 		t.Fatal(err)
 	}
-	page := o.enter("ann")
-	page.Goto(o.base + "/?view=inbox")
-	page.WaitText("3 questions from desk were not shown: it asked too many.")
+	page.WaitText("3 questions from desk were not shown: they were too many, too large, or against the rules here.") // it is told, both are
+	other.WaitText("3 questions from desk were not shown: they were too many, too large, or against the rules here.")
 	page.WaitText("Which room?")
 	sound(t, page)
 	shot(page, "refusals")
 	page.Click(button("Stop all from desk"))
 	page.WaitText("1 call of desk was stopped.")
 	page.WaitText("The question ended because you stopped the call.")
-	if n := page.Count(byCSS("[data-refusal]")); n != 0 {
-		t.Errorf("%d notices are left", n)
+	for _, p := range []*browsertest.Page{page, other} {
+		p.Wait("no notice", func() bool { return p.Count(byCSS("[data-refusal]")) == 0 })
 	}
 	eventually(t, "the stop", func() bool {
 		got, err := o.inbox.Call(t.Context(), someone("ann"), c.ID)
@@ -205,7 +219,7 @@ func TestRefusals(t *testing.T) {
 // The trail is read page by page, to its end, and reading goes on where the button was.
 func TestTrailIsPaged(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, officeTools, "", nil)
+	o := newOffice(t, officeTools, "")
 	const entries = 620 // more than the API sends at once
 	for i := range entries {
 		use := inbox.CredentialUse{Server: fmt.Sprintf("server-%d", i), Credential: "mail", Purpose: "sign_in"}
@@ -221,18 +235,16 @@ func TestTrailIsPaged(t *testing.T) {
 		page.Click(button("Show older entries"))
 	}
 	page.Wait("all entries", func() bool { return page.Count(shown) == entries })
-	if got := page.Focused(); !strings.HasPrefix(got, "listitem") {
-		t.Errorf("the focus is on %s, want the first entry of the last page", got)
-	}
+	soonOn(page, "listitem") // the first entry of the last page
 	page.WaitText("A sign-in of yours was used for server-0.")
 	page.Click(button("Show older entries"))
 	page.WaitText("That is all.")
 }
 
-// Who decides on much looks at it first; what cannot be shown is not hidden either.
+// Who decides on much looks at it first, also where it is the call of somebody else.
 func TestPermissionOfMuch(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, officeTools, "", nil)
+	o := newOffice(t, officeTools, "")
 	page := o.enter("ann")
 	page.Goto(o.base + "/?view=inbox")
 	page.WaitText("No questions waiting")
@@ -247,15 +259,17 @@ func TestPermissionOfMuch(t *testing.T) {
 	o.model("ann", "v_1", "pay", much)
 	bob := o.enter("bob")
 	bob.Click(byCSS("#inbox-link"))
-	bob.WaitText("Much would be sent (300 kB), which cannot be shown here.")
+	bob.WaitText("Much would be sent (300 kB). Look at it before you decide.")
 	sound(t, bob)
+	bob.Click(button("Show it"))
+	bob.WaitText("the end")
 }
 
 // Who is signed in by a cookie sees as whom, can leave, and comes back to where they
 // were when the sign-in has ended. What was typed is still there.
 func TestSignInElsewhere(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, officeTools, "", nil)
+	o := newOffice(t, officeTools, "")
 	page := o.enter("ann")
 	c, err := o.host.Start(t.Context(), someone("ann"), host.NewCall{Conversation: "v_1", Server: "desk", Name: "book"})
 	if err != nil {
@@ -302,12 +316,33 @@ func TestSignInElsewhere(t *testing.T) {
 	}
 	page.WaitFor(byRole("heading", "You may not use this any more")) // its stream has ended
 	page.WaitText("Whoever runs this Parley has taken your access away.")
+	// Nor is it a way round and round when the page is loaded anew, whatever it showed.
+	for _, path := range []string{"/", "/?view=inbox", "/?q=" + string(list[0].ID)} {
+		before := len(page.Requests())
+		page.Goto(o.base + path)
+		page.WaitFor(byRole("heading", "You may not use this any more"))
+		page.WaitText("Whoever runs this Parley has taken your access away.")
+		if got := page.URL(); got != o.base+path {
+			t.Errorf("who is disabled and opens %s is at %s", path, got)
+		}
+		for _, request := range page.Requests()[before:] {
+			if strings.Contains(request, "/sign-in") || strings.Contains(request, "/v1/") {
+				t.Errorf("who is disabled and opens %s asks for %s", path, request)
+			}
+		}
+	}
+	for _, finding := range page.Axe() {
+		t.Errorf("axe: %s", finding)
+	}
+	shot(page, "disabled")
+	page.Click(button("Sign out"))
+	page.WaitText("You are signed out")
 }
 
 // Notifications are off until they are turned on, and never say what is asked.
 func TestNotifications(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, officeTools, "", nil)
+	o := newOffice(t, officeTools, "")
 	page := o.enter("ann")
 	browsertest.Eval[any](page, `void (() => {
 		window.told = [];
@@ -366,7 +401,7 @@ func elsewhere(t *testing.T) (origin string, show func(base, token, body string)
 func TestElementsElsewhere(t *testing.T) {
 	t.Parallel()
 	origin, show := elsewhere(t)
-	o := newOffice(t, officeTools, origin, nil)
+	o := newOffice(t, officeTools, origin)
 	zoe := inbox.Principal{Issuer: "https://product.example", Subject: "zoe"}
 	run := func(conversation, tool string) *inbox.Call {
 		c, err := o.host.Start(t.Context(), zoe, host.NewCall{Conversation: conversation, Server: "desk", Name: tool, Actor: inbox.Model})

@@ -24,6 +24,12 @@ func signIn(t *testing.T, p *parley) *browsertest.Page {
 	return page
 }
 
+// settled waits until the cards on the page take presses: one that has just
+// appeared does not yet let anything through.
+func settled(page *browsertest.Page) {
+	page.WaitGone(byCSS(`[aria-disabled="true"]`))
+}
+
 // pick chooses a tool by the name on its button.
 func pick(page *browsertest.Page, tool string) {
 	page.Click(byCSS(`[data-tool="` + tool + `"] button`))

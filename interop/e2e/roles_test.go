@@ -16,6 +16,7 @@ import (
 
 	"github.com/parley-mcp/parley/elicit"
 	"github.com/parley-mcp/parley/host/hosttest"
+	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/internal/travel"
 )
 
@@ -154,7 +155,7 @@ type desk struct {
 // newDesk starts a desk that pauses "before" or "after" each booking, or "never".
 func newDesk(t *testing.T, pause string) *desk {
 	t.Helper()
-	d := &desk{t: t, dir: t.TempDir(), addr: freeAddr(t)}
+	d := &desk{t: t, dir: t.TempDir(), addr: servicetest.FreeAddr(t)}
 	d.again(pause)
 	return d
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/interop/browsertest"
 )
 
@@ -16,12 +17,12 @@ import (
 func TestProductOfOthers(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "saas")
-	build := exec.Command("go", "build", "-o", program, "./examples/saas")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./examples/saas")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	command := exec.Command(program, "-addr", freeAddr(t), "-data", t.TempDir())
+	command := exec.Command(program, "-addr", servicetest.FreeAddr(t), "-data", t.TempDir())
 	errs := &buffer{}
 	command.Stderr = errs
 	stdout, err := command.StdoutPipe()

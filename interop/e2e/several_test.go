@@ -20,8 +20,9 @@ type shared struct {
 	dsn  string
 }
 
-// newShared makes the database and the keys, as an operator does.
-func newShared(t *testing.T, servers map[string]any) *shared {
+// newShared makes the database and the keys, as an operator does. more are options of
+// every machine.
+func newShared(t *testing.T, servers map[string]any, more ...string) *shared {
 	t.Helper()
 	s := &shared{t: t, dsn: servicetest.Postgres(t)}
 	keys := filepath.Join(t.TempDir(), "keys.json")
@@ -29,7 +30,7 @@ func newShared(t *testing.T, servers map[string]any) *shared {
 	if err != nil || !strings.Contains(string(out), "The tables were made") {
 		t.Fatalf("parley migrate: %v\n%s", err, out)
 	}
-	s.args = []string{"serve", "--servers", serversFile(t, servers), "--store", s.dsn, "--keys", keys, "--lease", "3s"}
+	s.args = append([]string{"serve", "--servers", serversFile(t, servers), "--store", s.dsn, "--keys", keys}, more...)
 	return s
 }
 
@@ -125,7 +126,7 @@ func TestMachineKilledAfterTheMark(t *testing.T) {
 		t.Run(pause+" the booking", func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t, pause)
-			s := newShared(t, map[string]any{"travel": map[string]any{"url": d.url()}})
+			s := newShared(t, map[string]any{"travel": map[string]any{"url": d.url()}}, "--lease", "3s")
 			a := s.machine()
 			c := a.run("v_trip", "travel", "book_flight", trip)
 			a.reply()

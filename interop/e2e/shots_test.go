@@ -33,7 +33,20 @@ func TestScreenshots(t *testing.T) {
 		at?.blur();
 		scrollTo(0, 0);
 	})()`)
-	path := filepath.Join(dir, "demo.png")
+	painted(t, page, filepath.Join(dir, "demo.png"), 1280, 800)
+
+	o := newOffice(t, officeTools, "")
+	ann := o.enter("ann")
+	ann.Goto(o.base + "/?c=v_1")
+	ann.Media(browsertest.Media{Width: 1280, Height: 800, TextScale: 16.0 / 20})
+	o.model("ann", "v_1", "clean", `{"rows":12,"deep":{"shelves":true},"note":"Throw away what is older than a year."}`)
+	ann.WaitFor(button("Always allow this tool"))
+	painted(t, ann, filepath.Join(dir, "approval.png"), 1280, 800)
+}
+
+// painted takes a picture, and looks whether there is something on it.
+func painted(t *testing.T, page *browsertest.Page, path string, width, height int) {
+	t.Helper()
 	page.Shot(path)
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -43,17 +56,17 @@ func TestScreenshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if size := shot.Bounds().Size(); size.X != 1280 || size.Y != 800 {
-		t.Errorf("the picture is %v, want 1280×800", size)
+	if size := shot.Bounds().Size(); size.X != width || size.Y != height {
+		t.Errorf("%s is %v, want %d×%d", path, size, width, height)
 	}
 	colours := map[[3]uint32]bool{}
-	for y := 0; y < 800; y += 4 {
-		for x := 0; x < 1280; x += 4 {
+	for y := 0; y < height; y += 4 {
+		for x := 0; x < width; x += 4 {
 			r, g, b, _ := shot.At(x, y).RGBA()
 			colours[[3]uint32{r, g, b}] = true
 		}
 	}
 	if len(colours) < 10 {
-		t.Errorf("the picture has %d colours: nothing was painted", len(colours))
+		t.Errorf("%s has %d colours: nothing was painted", path, len(colours))
 	}
 }

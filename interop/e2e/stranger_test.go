@@ -4,11 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -231,14 +227,8 @@ func texts(t *testing.T, c call) (list []string) {
 
 func TestStrangersAddress(t *testing.T) {
 	t.Parallel()
-	var visits atomic.Int32
-	website := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		visits.Add(1)
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = io.WriteString(w, "<!doctype html><title>Website</title><p>You have come to the website.")
-	}))
-	t.Cleanup(website.Close)
-	address := website.URL + "/finish?code=a%20b"
+	website := newWebsite(t)
+	address := website.url + "/finish?code=a%20b"
 
 	p := serve(t, map[string]any{"everything": everything(t)})
 	page := signIn(t, p)
@@ -254,17 +244,11 @@ func TestStrangersAddress(t *testing.T) {
 	}
 	page.Reload()
 	page.WaitFor(byCSS(`[data-part="address"]`))
-	open := byCSS(`[data-action="open"]`)
-	if strings.Contains(page.Text(byCSS(`[data-part="findings"]`)), "Warning:") {
-		page.Click(open)
-		page.WaitText("Are you sure?")
-	}
-	if n := visits.Load(); n != 0 {
+	if n := website.visits.Load(); n != 0 {
 		t.Errorf("%d requests to the address before anybody agreed", n)
 	}
 	p.open(1)
-	site := page.Popup(func() { page.Click(open) })
-	site.WaitText("You have come to the website.")
+	site := agree(page)
 	if got := browsertest.Eval[bool](site, `window.opener === null && document.referrer === ''`); !got {
 		t.Error("the website learns where its visitor comes from")
 	}

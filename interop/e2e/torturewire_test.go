@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -17,8 +18,8 @@ import (
 )
 
 // A wire leads to a server. It can hold one call up while something is done to
-// a process, and it knows when each call was on it. A server that is gone
-// breaks the connections to it.
+// a process, and it knows when each call was on it and which end broke it off. A
+// server that is gone breaks the connections to it.
 type wire struct {
 	url     string
 	tickets chan *ticket
@@ -26,10 +27,19 @@ type wire struct {
 
 	mu      sync.Mutex
 	flights map[int][]*flight // by the number of the call
+	closed  map[net.Conn]time.Time
 }
 
-// A flight is the time from a request's arrival until the reply has left.
-type flight struct{ from, to time.Time }
+// A flight is one request of a call on the wire, from its arrival until the
+// reply has left, or until an end broke it off.
+type flight struct {
+	from, to time.Time
+	sender   net.Conn
+	left     time.Time // when the sender's connection ended, zero while it stands
+	broken   bool      // the server's end did
+}
+
+type connKey struct{}
 
 // Where on its way a call is held up.
 const (
@@ -56,7 +66,7 @@ func newWire(t *testing.T, target string) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{tickets: make(chan *ticket), flights: map[int][]*flight{}}
+	w := &wire{tickets: make(chan *ticket), flights: map[int][]*flight{}, closed: map[net.Conn]time.Time{}}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: to.Scheme, Host: to.Host}) },
 		FlushInterval: -1,
@@ -69,7 +79,7 @@ func newWire(t *testing.T, target string) *wire {
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:     log.New(io.Discard, "", 0), // connections break all the time
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		// What is forwarded reaches the server also when its sender dies meanwhile.
 		ctx := context.WithoutCancel(r.Context())
 		if r.Header.Get("Mcp-Method") == "tools/call" {
@@ -78,7 +88,7 @@ func newWire(t *testing.T, target string) *wire {
 				return // its sender died before it was whole
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
-			defer w.fly(body)()
+			defer w.fly(r, body)()
 			select {
 			case held := <-w.tickets:
 				defer held.pass() // also where there was no reply to hold up
@@ -91,6 +101,15 @@ func newWire(t *testing.T, target string) *wire {
 		}
 		proxy.ServeHTTP(out, r.WithContext(ctx))
 	}))
+	server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
+	server.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.closed[c] = time.Now()
+		}
+	}
+	server.Start()
 	t.Cleanup(server.Close)
 	w.url = server.URL + to.Path
 	return w
@@ -98,22 +117,38 @@ func newWire(t *testing.T, target string) *wire {
 
 var cityNumber = regexp.MustCompile(`"City (\d+)"`)
 
-// fly notes the flight of a call until land.
-func (w *wire) fly(body []byte) (land func()) {
+// fly notes the flight of a call. What it returns is deferred: a panic says that
+// an end broke it off, and it was the server's, unless the sender is gone.
+func (w *wire) fly(r *http.Request, body []byte) (land func()) {
 	found := cityNumber.FindSubmatch(body)
 	if found == nil {
 		return func() {}
 	}
 	n, _ := strconv.Atoi(string(found[1])) // digits
 	f := &flight{from: time.Now(), to: time.Now().Add(24 * time.Hour)}
+	f.sender, _ = r.Context().Value(connKey{}).(net.Conn)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.flights[n] = append(w.flights[n], f)
-	return func() {
+	stays := context.AfterFunc(r.Context(), func() { // the handler still runs: the sender has gone
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		f.to = time.Now()
+		f.left = time.Now()
+	})
+	return func() {
+		failed := recover()
+		f.land(w, failed != nil && stays())
+		if failed != nil {
+			panic(failed)
+		}
+		stays()
 	}
+}
+
+func (f *flight) land(w *wire, broken bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f.to, f.broken = time.Now(), broken
 }
 
 // flown are the flights of a call.
@@ -121,6 +156,9 @@ func (w *wire) flown(call int) (list []flight) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, f := range w.flights[call] {
+		if f.left.IsZero() {
+			f.left = w.closed[f.sender]
+		}
 		list = append(list, *f)
 	}
 	return list

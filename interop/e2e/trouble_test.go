@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/parley-mcp/parley/host/hosttest"
+	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/interop/browsertest"
 )
 
@@ -36,7 +37,7 @@ func TestServersInTrouble(t *testing.T) {
 	t.Cleanup(website.Close)
 	p := serve(t, map[string]any{
 		"good":    map[string]any{"url": hosttest.NewServer(t, &hosttest.Script{Tools: modernTools}).URL},
-		"away":    map[string]any{"url": "http://" + freeAddr(t) + "/mcp"},
+		"away":    map[string]any{"url": "http://" + servicetest.FreeAddr(t) + "/mcp"},
 		"website": map[string]any{"url": website.URL},
 		"missing": map[string]any{"url": website.URL + "/no/such/page", "headers": map[string]any{"X-Token": "geheim"}},
 		"absent":  map[string]any{"command": "/no/such/program", "env": map[string]any{"TOKEN": "geheim"}},
@@ -163,7 +164,7 @@ func TestServerChangesWhileAsked(t *testing.T) {
 		change     func(t *testing.T, p *parley, other *atomic.Bool)
 	}{
 		{"removed from the file", "no longer among the servers", func(t *testing.T, p *parley, _ *atomic.Bool) {
-			p.args[2] = serversFile(t, map[string]any{"bank": map[string]any{"url": "http://" + freeAddr(t) + "/mcp"}})
+			p.args[2] = serversFile(t, map[string]any{"bank": map[string]any{"url": "http://" + servicetest.FreeAddr(t) + "/mcp"}})
 		}},
 		{"at another address", "has changed since the call was made", func(t *testing.T, p *parley, _ *atomic.Bool) {
 			s := hosttest.NewServer(t, &hosttest.Script{Tools: modernTools})

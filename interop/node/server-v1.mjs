@@ -1,24 +1,38 @@
 // A server on the TypeScript SDK, version 1: on stdio, or at the port of
-// 127.0.0.1 that its argument names (0: any), which it prints. It asks while
-// the call is open.
+// 127.0.0.1 that its argument names (0: any), which it prints. Its one tool
+// asks what its arguments say, round by round, while the call is open; if they
+// name a page that comes first, only when someone was there.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { confirmForm, pickForm, text } from './booking.mjs';
+
+const params = z.record(z.string(), z.any());
+const inputSchema = { rounds: z.array(z.array(z.object({ key: z.string(), params }))), first: params.optional() };
+
+async function visited(page) {
+    const response = await fetch(page.replace('/open/', '/done/'));
+    return response.ok;
+}
 
 function newServer() {
     const server = new McpServer({ name: 'typescript-v1', version: '1' });
-    server.registerTool('book', { description: 'Books a flight', inputSchema: { to: z.string() } }, async ({ to }, { requestId }) => {
-        const ask = form => server.server.elicitInput(form, { relatedRequestId: requestId });
-        const pick = await ask(pickForm(to));
-        if (pick.action !== 'accept') {
-            return text(`not booked: ${pick.action}`);
+    server.registerTool('ask', { description: 'Asks', inputSchema }, async ({ rounds, first }, { requestId }) => {
+        if (first && !(await visited(first.url))) {
+            throw new UrlElicitationRequiredError([first]);
         }
-        const confirm = await ask(confirmForm(pick.content.flight));
-        return text(confirm.content?.confirmed === true ? `booked ${pick.content.flight}` : 'not booked');
+        const answers = {};
+        for (const round of rounds) {
+            await Promise.all(
+                round.map(async ({ key, params }) => {
+                    answers[key] = await server.server.elicitInput(params, { relatedRequestId: requestId });
+                })
+            );
+        }
+        return { content: [{ type: 'text', text: JSON.stringify(answers) }] };
     });
     return server;
 }

@@ -125,28 +125,47 @@ func schemaOf(state, schema, preset string) string {
 	return s + `}}}`
 }
 
-// TestCard is the card of a question as other pages embed it.
-func TestCard(t *testing.T) {
-	t.Parallel()
+// aQuestion is a question as the API has it.
+func aQuestion(t *testing.T) map[string]any {
+	t.Helper()
 	s, err := form.Parse([]byte(`{"type":"object","properties":{
 		"seat":{"type":"string","title":"Seat","oneOf":[{"const":"a","title":"Aisle"},{"const":"w","title":"Window"}]},
 		"bags":{"type":"integer","title":"Bags","minimum":0,"maximum":3,"default":1}},"required":["seat"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := browsertest.Open(t, serve(t, map[string]any{
+	return map[string]any{
 		"id": "q1", "version": 1, "call": "c1", "conversation": "v1", "server": "desk", "server_local": false, "server_address": "https://desk.example/mcp",
 		"tool": "book", "mode": "form", "message": "Where do you want to sit?", "message_findings": []string{}, "view": s.View(), "url": nil, "state": "open",
 		"round": 1, "position": 1, "of": 1, "held": false, "answer": nil, "can_take_back": false, "created_at": "2027-03-27T14:30:00Z",
-	})+"/card")
+	}
+}
+
+// TestCard is the card of a question as other pages embed it.
+func TestCard(t *testing.T) {
+	t.Parallel()
+	p := browsertest.Open(t, serve(t, aQuestion(t))+"/card")
 	card := browsertest.ByCSS("section.card")
 	p.WaitFor(card)
 	for _, action := range []string{"Review answers", "Decline", "Cancel question", "Not now"} {
 		p.WaitFor(browsertest.ByRole("button", action))
 	}
+	p.WaitGone(browsertest.ByCSS(`[aria-disabled="true"]`))
 	golden(t, "card.txt", p.AX(card))
 	for _, finding := range p.Axe() {
 		t.Errorf("axe: %s", finding)
+	}
+	faultless(t, p)
+}
+
+// TestTwoCopies is a page with the script under both of its names, as a product and
+// a part that it has from somebody else may bring it.
+func TestTwoCopies(t *testing.T) {
+	t.Parallel()
+	p := browsertest.Open(t, serve(t, aQuestion(t))+"/twice")
+	p.WaitFor(browsertest.ByRole("button", "Review answers"))
+	if n := p.Count(browsertest.ByCSS("#parley-status")); n != 1 {
+		t.Errorf("the page has %d regions for announcements, want 1", n)
 	}
 	faultless(t, p)
 }

@@ -47,7 +47,8 @@ const page = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>
 <link rel="icon" href="%s"><link rel="stylesheet" href="%s">%s</head><body><main><h1>Forms</h1><h2>Conversation</h2>%s</main></body></html>`
 
 // serve starts a site under the product's policy: / with the form on its own,
-// /card with the card of question q1 as pages embed it.
+// /card with the card of question q1 as pages embed it, /twice with two copies of
+// the script, /private with an inbox that keeps no drafts.
 func serve(t *testing.T, question any) string {
 	t.Helper()
 	script, err := bundle()
@@ -79,6 +80,9 @@ func serve(t *testing.T, question any) string {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", html(`<script src="/fill.js"></script><script type="module" src="/form.js"></script>`, "<h3>Call</h3>"))
 	mux.Handle("GET /card", html(`<script type="module" src="`+web.AssetPath("elements.js")+`"></script>`,
+		`<parley-question question-id="q1"></parley-question>`))
+	mux.Handle("GET /private", html(`<script type="module" src="`+web.AssetPath("elements.js")+`"></script>`, `<parley-inbox no-drafts></parley-inbox>`))
+	mux.Handle("GET /twice", html(`<script type="module" src="`+web.AssetPath("elements.js")+`"></script><script type="module" src="/assets/elements.js"></script>`,
 		`<parley-question question-id="q1"></parley-question>`))
 	mux.Handle("GET /form.js", javascript(script))
 	mux.Handle("GET /fill.js", javascript(fill))

@@ -40,7 +40,7 @@ func TestVetTool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tool := filepath.Join(dir, "parley-vet")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", tool, "./cmd/parley-vet").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", tool, "./cmd/parley-vet").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	src := `package p

@@ -11,15 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/inbox/inboxtest"
 	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/notify/natsnotify"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 func mustOpen(t *testing.T, address, prefix string) *natsnotify.Notifier {
 	t.Helper()

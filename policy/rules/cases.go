@@ -12,9 +12,10 @@ import (
 
 // A Case is a request with the decision that is expected.
 type Case struct {
+	Request
+
 	Name string
 	Line int
-	Request
 	Want string // allow, ask or deny; show or refuse
 	Rule string // that has to decide; empty: any
 }

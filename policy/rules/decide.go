@@ -39,19 +39,17 @@ func (r *Rules) call(ctx context.Context, in *policy.Input, tell func(Step)) (po
 		return policy.Decision{Effect: policy.Deny, Rule: ruleLimit, Reason: "The name of the tool, server or conversation is too long to be judged."}, nil
 	}
 	e := evaluation{in: in, tell: tell}
-	var floor *policy.Decision // of the rules that could not be evaluated
+	var floor *policy.Decision // what the rules that cannot be evaluated ask for
 	for _, u := range r.calls {
 		switch e.rule(u) {
 		case matched:
 			return stricter(floor, e.decide(u)), nil
 		case unknown:
-			d := e.undecided(u)
+			d := stricter(floor, e.undecided(u))
 			if d.Effect == policy.Deny {
 				return d, nil
 			}
-			if floor == nil || floor.Assign.IsZero() && !d.Assign.IsZero() {
-				floor = &d
-			}
+			floor = &d
 		}
 	}
 	d, err := byDefault.Call(ctx, in)
@@ -294,38 +292,6 @@ func (e *evaluation) ask(d policy.Decision, u *rule) policy.Decision {
 		return policy.Decision{Effect: policy.Deny, Rule: u.name,
 			Reason: "The policy wants another person's approval, and names nobody but the one who asks."}
 	}
-	return d
-}
-
-// undecided is the decision of a rule of which nobody can say whether it
-// matches. It never allows: a rule that denies denies, any other asks, once.
-// The reason holds nothing of the arguments.
-func (e *evaluation) undecided(u *rule) policy.Decision {
-	d := policy.Decision{Effect: policy.Ask, Rule: u.name, Offer: []policy.Scope{policy.Once},
-		Reason: fmt.Sprintf("The policy could not judge this call, so it has to be approved (rule %q).", u.name)}
-	switch policy.Effect(u.then) {
-	case policy.Deny:
-		d = policy.Decision{Effect: policy.Deny, Rule: u.name,
-			Reason: fmt.Sprintf("The policy could not judge this call, so it is forbidden (rule %q).", u.name)}
-	case policy.Ask:
-		reason := d.Reason
-		if d = e.ask(d, u); d.Effect == policy.Ask {
-			d.Reason, d.Offer = reason, []policy.Scope{policy.Once}
-		}
-	}
-	return d
-}
-
-// stricter is what holds if a rule that matches comes after rules that could not
-// be evaluated: its decision, but no less than theirs.
-func stricter(floor *policy.Decision, d policy.Decision) policy.Decision {
-	switch {
-	case floor == nil || d.Effect == policy.Deny:
-		return d
-	case d.Effect == policy.Allow || !floor.Assign.IsZero():
-		return *floor
-	}
-	d.Offer = []policy.Scope{policy.Once}
 	return d
 }
 

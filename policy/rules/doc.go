@@ -37,10 +37,14 @@
 //
 // A condition may have no answer: the expression looks for an argument that is
 // not there or has another type, or takes too much work, or the arguments
-// cannot be read in one way only. Then the rule is neither skipped nor taken. If
-// it denies, the call is denied. Otherwise a later rule may still deny, but the
-// call is at best approved by a person, and that of the rule that failed if it
-// names one; the approval covers this call only. A question is refused.
+// cannot be read in one way only. Then the rule is neither skipped nor taken:
+// what holds is no weaker than if it matched, and no weaker than if it did not.
+// So the decisions of all rules that failed and that of the first rule which
+// matches are compared, and the strictest holds: the asker approves, where it
+// would be allowed too; whom a rule assigns it to approves; the same, but not the
+// asker; deny. If two of the rules assign it to different approvers, neither is
+// stricter, and the call is denied. The approval covers this call only. A question
+// is refused.
 //
 // # Patterns
 //

@@ -37,7 +37,7 @@ const (
 const argumentsVar = "arguments"
 
 // environments returns the variables that expressions of rules about calls and
-// about questions see. They hold no mutable state, and are costly to make.
+// about questions see. They are costly to make.
 var environments = sync.OnceValues(func() (envs struct{ call, question *cel.Env }, err error) {
 	envs.call, err = cel.NewEnv(
 		cel.Variable("actor", cel.StringType),
@@ -92,7 +92,14 @@ type exprError struct {
 
 func (e *exprError) Error() string { return e.text }
 
+// compiling is held while an expression is compiled: an environment's checker
+// collects, on the first unknown name, what names there are, beside others that
+// read what it writes (cel-go 0.33).
+var compiling sync.Mutex
+
 func compileExpr(env *cel.Env, source string) (*expr, error) {
+	compiling.Lock()
+	defer compiling.Unlock()
 	checked, issues := env.Compile(source)
 	if issues.Err() != nil {
 		for _, e := range issues.Errors() {

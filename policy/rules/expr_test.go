@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -105,5 +106,26 @@ func TestExpressionsThatAreRefused(t *testing.T) {
 	}
 	if _, err := compileExpr(envs.question, `mode == "url" && domain == "x.example"`); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCompilingTogether: expressions are compiled in one environment by any number
+// of goroutines. The race detector judges.
+func TestCompilingTogether(t *testing.T) {
+	t.Parallel()
+	envs, err := environments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 { // what races happens once to an environment
+		env, err := envs.call.Extend()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		for _, source := range []string{`nobody == "x"`, `groups.exists(g, g == "x")`, `nothing.at.all`, `groups.all(g, g == "x")`} {
+			group.Go(func() { _, _ = compileExpr(env, source) })
+		}
+		group.Wait()
 	}
 }

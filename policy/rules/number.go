@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/parley-mcp/parley/policy/internal/exact"
+	"github.com/parley-mcp/parley/internal/exact"
 )
 
 var (

@@ -202,7 +202,7 @@ type oracleRule struct {
 	groups  []string
 	when    *oracleExpr
 	then    policy.Effect
-	assign  string
+	assign  string // a group, or "@" and a person's subject
 	other   bool
 	offer   []policy.Scope
 }
@@ -239,14 +239,19 @@ func drawRule(t *rapid.T, name string) oracleRule {
 		return r
 	}
 	if r.actor == inbox.Person || rapid.Bool().Draw(t, "assigned") {
-		r.assign, r.other = rapid.SampledFrom([]string{"finance", "it"}).Draw(t, "assign"), rapid.Bool().Draw(t, "other")
+		r.drawApprover(t)
 	} else if rapid.Bool().Draw(t, "has offer") {
 		r.offer = []policy.Scope{policy.Once, policy.Conversation}
 	}
 	return r
 }
 
-func (r oracleRule) yaml() string {
+func (r *oracleRule) drawApprover(t *rapid.T) {
+	r.assign = rapid.SampledFrom([]string{"finance", "it", "finance", "it", "@ada", "@bob"}).Draw(t, "assign")
+	r.other = rapid.Bool().Draw(t, "other")
+}
+
+func (r *oracleRule) yaml() string {
 	// JSON is YAML, and encoding/json knows how to quote.
 	list := func(v any) string {
 		b, err := json.Marshal(v)
@@ -280,7 +285,9 @@ func (r oracleRule) yaml() string {
 		add("when", list(r.when.text))
 	}
 	add("then", string(r.then))
-	if r.assign != "" {
+	if subject, isPerson := strings.CutPrefix(r.assign, "@"); isPerson {
+		add("assign", "{person: {subject: "+subject+"}}")
+	} else if r.assign != "" {
 		add("assign", "{group: "+r.assign+"}")
 	}
 	if r.other {
@@ -292,11 +299,11 @@ func (r oracleRule) yaml() string {
 	return b.String()
 }
 
-func (r oracleRule) everything() bool {
+func (r *oracleRule) everything() bool {
 	return r.actor == "" && r.server == nil && r.tool == nil && r.trusted == nil && r.reads == nil && r.groups == nil && r.when == nil
 }
 
-func (r oracleRule) matches(in oracleInput) truth {
+func (r *oracleRule) matches(in oracleInput) truth {
 	any := func(patterns []string, name string) bool {
 		return patterns == nil || slices.ContainsFunc(patterns, func(p string) bool { return naiveGlob([]rune(p), []rune(name)) })
 	}
@@ -320,7 +327,7 @@ func (r oracleRule) matches(in oracleInput) truth {
 }
 
 // decision is what the oracle expects, without texts.
-func (r oracleRule) decision(in oracleInput, certain bool) policy.Decision {
+func (r *oracleRule) decision(in oracleInput, certain bool) policy.Decision {
 	d := policy.Decision{Effect: r.then, Rule: r.name}
 	if r.then == policy.Allow && !certain {
 		d.Effect = policy.Ask
@@ -328,7 +335,10 @@ func (r oracleRule) decision(in oracleInput, certain bool) policy.Decision {
 	if d.Effect != policy.Ask {
 		return d
 	}
-	d.Assign.Group, d.Other, d.Offer = r.assign, r.other, []policy.Scope{policy.Once}
+	if r.assign == "@ada" && r.other { // who asks is ada
+		return policy.Decision{Effect: policy.Deny, Rule: r.name}
+	}
+	d.Assign, d.Other, d.Offer = assignee(r.assign), r.other, []policy.Scope{policy.Once}
 	switch {
 	case !certain || r.assign != "" || in.Method != "tools/call":
 	case r.offer != nil:
@@ -336,48 +346,20 @@ func (r oracleRule) decision(in oracleInput, certain bool) policy.Decision {
 	default:
 		d.Offer = []policy.Scope{policy.Once, policy.Conversation, policy.Always}
 	}
-	mine := r.assign == "" || slices.Contains(in.Groups, r.assign) && !r.other
-	if certain && in.Actor == inbox.Person && mine {
+	if in.Actor == inbox.Person && !r.other && (r.assign == "" || r.assign == "@ada" || slices.Contains(in.Groups, r.assign)) {
+		if !certain {
+			return policy.Decision{Effect: policy.Ask, Rule: r.name, Offer: []policy.Scope{policy.Once}}
+		}
 		return policy.Decision{Effect: policy.Allow, Rule: r.name}
 	}
 	return d
 }
 
-// oracle decides with all rules at once.
-func oracle(t *rapid.T, all []oracleRule, in oracleInput) policy.Decision {
-	var unsure []oracleRule
-	last, err := policy.Default().Call(t.Context(), &in.Input)
-	if err != nil {
-		t.Fatal(err)
+func assignee(name string) policy.Assignee {
+	if subject, isPerson := strings.CutPrefix(name, "@"); isPerson {
+		return policy.Assignee{Principal: inbox.Principal{Issuer: "https://id.example", Subject: subject}}
 	}
-	for _, r := range all {
-		truth := r.matches(in)
-		if truth == failed {
-			unsure = append(unsure, r)
-		}
-		if truth == isTrue {
-			last = r.decision(in, true)
-			break
-		}
-	}
-	for _, r := range unsure {
-		if r.then == policy.Deny {
-			return r.decision(in, false)
-		}
-	}
-	if len(unsure) == 0 || last.Effect == policy.Deny {
-		return last
-	}
-	for _, r := range unsure {
-		if r.assign != "" {
-			return r.decision(in, false)
-		}
-	}
-	if last.Effect == policy.Ask {
-		last.Offer = []policy.Scope{policy.Once}
-		return last
-	}
-	return unsure[0].decision(in, false)
+	return policy.Assignee{Group: name}
 }
 
 func drawInput(t *rapid.T) oracleInput {
@@ -427,18 +409,25 @@ func referenceProperty(t *rapid.T) {
 		return
 	}
 	for range 4 {
-		in := drawInput(t)
-		got, err := parsed.Call(t.Context(), &in.Input)
-		if err != nil || got.Check() != nil {
-			t.Fatalf("%v, %v\n%s", err, got.Check(), b.String())
-		}
-		want := oracle(t, all, in)
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(policy.Decision{}, "Reason")); diff != "" {
-			t.Fatalf("%s\n%s %+v\n(-oracle +rules)\n%s", b.String(), in.Arguments, in.Input, diff)
-		}
-		if explained := parsed.ExplainCall(t.Context(), &in.Input); cmp.Diff(explained.Decision, got) != "" {
-			t.Fatalf("explained as %+v, decided as %+v", explained.Decision, got)
-		}
+		agree(t, parsed, all, drawInput(t), b.String())
+	}
+}
+
+// agree: both evaluators say the same of one call.
+func agree(t *rapid.T, parsed *Rules, all []oracleRule, in oracleInput, text string) {
+	got, err := parsed.Call(t.Context(), &in.Input)
+	if err != nil || got.Check() != nil {
+		t.Fatalf("%v, %v\n%s", err, got.Check(), text)
+	}
+	want, by := oracle(t, all, in)
+	if !slices.Contains(by, got.Rule) {
+		t.Fatalf("%s\n%s %+v\nit is decided by %q, want one of %q", text, in.Arguments, in.Input, got.Rule, by)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(policy.Decision{}, "Reason", "Rule")); diff != "" {
+		t.Fatalf("%s\n%s %+v\n(-oracle +rules)\n%s", text, in.Arguments, in.Input, diff)
+	}
+	if explained := parsed.ExplainCall(t.Context(), &in.Input); cmp.Diff(explained.Decision, got) != "" {
+		t.Fatalf("explained as %+v, decided as %+v", explained.Decision, got)
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/exact"
 	"github.com/parley-mcp/parley/internal/plain"
 	"github.com/parley-mcp/parley/link"
 	"github.com/parley-mcp/parley/policy"
-	"github.com/parley-mcp/parley/policy/internal/exact"
 )
 
 // A Request is something to decide about that somebody wrote down: a call, or a

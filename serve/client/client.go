@@ -49,7 +49,11 @@ func New(base string, token TokenSource) *Client {
 }
 
 // An Error is what the host refuses. Test for its code.
-type Error struct{ Problem }
+type Error struct {
+	Problem
+
+	retry time.Duration // when to come back, if the host said so
+}
 
 func (e *Error) Error() string {
 	text := e.Title
@@ -65,6 +69,20 @@ func Code(err error) string {
 		return e.Code
 	}
 	return ""
+}
+
+// ErrActor: the host made a call or a token for a person where one for a model was
+// wanted, or the other way round. A host of a version that knows no actors reads past
+// them, and takes everybody for a person.
+var ErrActor = errors.New("client: the host made it for another actor than it was asked for")
+
+// madeFor compares the actor that was asked for with that of the answer. Where none is
+// named it is a person.
+func madeFor(asked, made inbox.Actor) error {
+	if (asked == inbox.Model) != (made == inbox.Model) {
+		return fmt.Errorf("%w: asked for %q, made for %q", ErrActor, asked, made)
+	}
+	return nil
 }
 
 // request sends one request and reads the answer into out, if that is not nil.
@@ -121,11 +139,36 @@ func (c *Client) send(ctx context.Context, method, path string, header func(http
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	e := &Error{}
+	e := &Error{retry: retryAfter(resp.Header)}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&e.Problem); err != nil || e.Code == "" {
 		return nil, fmt.Errorf("client: %s %s is answered %s: is this a Parley host?", method, path, resp.Status)
 	}
 	return nil, e
+}
+
+// mostRetry bounds what is believed of a host about coming back.
+const mostRetry = time.Minute
+
+// retryAfter reads how long the host wants to be left alone (RFC 9110 10.2.3). Hosts of
+// Parley say seconds.
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(min(seconds, int(mostRetry/time.Second))) * time.Second
+}
+
+// sleep waits, and reports whether ctx is still alive.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // place writes an id into a path.
@@ -156,6 +199,12 @@ func (c *Client) Tools(ctx context.Context, server string) ([]Tool, error) {
 	return list.Tools, nil
 }
 
+// SeenTools records that the person has seen tools, each as it was shown: what
+// has changed since then is shown as changed again.
+func (c *Client) SeenTools(ctx context.Context, server string, seen SeenTools) error {
+	return c.request(ctx, http.MethodPost, place("/v1/servers/{id}/tools/seen", server), "", seen, nil)
+}
+
 // Conversations lists conversations, the one that changed last first.
 func (c *Client) Conversations(ctx context.Context) ([]*Conversation, error) {
 	list, err := get[ConversationList](ctx, c, "/v1/conversations")
@@ -170,9 +219,15 @@ func (c *Client) Conversation(ctx context.Context, id string) (*Snapshot, error)
 	return get[Snapshot](ctx, c, place("/v1/conversations/{id}", id))
 }
 
-// Compose calls a tool. The same key with the same call makes one call.
+// Compose calls a tool. What a model wants called says so ([NewCall].Actor). The same key with the same call makes one call.
+// With [ErrActor] the call is there, runs as somebody else's, and is returned beside the
+// error: [Client.Stop] stops it.
 func (c *Client) Compose(ctx context.Context, n NewCall, key string) (*Call, error) {
-	return post[Call](ctx, c, "/v1/calls", key, n)
+	made, err := post[Call](ctx, c, "/v1/calls", key, n)
+	if err != nil || n.Actor == "" { // then it is the session that says it
+		return made, err
+	}
+	return made, madeFor(n.Actor, made.Actor)
 }
 
 // Call reads a call, whole.
@@ -181,30 +236,46 @@ func (c *Client) Call(ctx context.Context, id inbox.CallID) (*Call, error) {
 }
 
 // Wait reads a call when it has a higher version than since, or the time is over,
-// which is a minute at most.
+// which is a minute at most. Where the host has no place for one who waits, it comes back
+// until there is one, and after that time it reads the call as it is.
 func (c *Client) Wait(ctx context.Context, id inbox.CallID, since int64, wait time.Duration) (*Call, error) {
-	query := url.Values{"since": {strconv.FormatInt(since, 10)}, "wait": {strconv.FormatFloat(wait.Seconds(), 'f', 3, 64)}}
-	return get[Call](ctx, c, place("/v1/calls/{id}", string(id))+"?"+query.Encode())
+	end := time.Now().Add(min(wait, mostPoll))
+	for {
+		left := max(time.Until(end), 0)
+		query := url.Values{"since": {strconv.FormatInt(since, 10)}, "wait": {strconv.FormatFloat(left.Seconds(), 'f', 3, 64)}}
+		call, err := get[Call](ctx, c, place("/v1/calls/{id}", string(id))+"?"+query.Encode())
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Status != http.StatusTooManyRequests || left == 0 {
+			return call, err
+		}
+		if !sleep(ctx, min(left, max(e.retry, firstWait))) {
+			return nil, fmt.Errorf("client: %w", ctx.Err())
+		}
+	}
 }
+
+// mostPoll is how long the host lets a request wait.
+const mostPoll = time.Minute
 
 // Stop stops a call.
 func (c *Client) Stop(ctx context.Context, id inbox.CallID) (*Call, error) {
 	return post[Call](ctx, c, place("/v1/calls/{id}/stop", string(id)), "", nil)
 }
 
-// Resolve decides on a call that nobody knows the end of.
-func (c *Client) Resolve(ctx context.Context, id inbox.CallID, how inbox.Resolution) (*Call, error) {
-	return post[Call](ctx, c, place("/v1/calls/{id}/resolve", string(id)), "", NewResolution{How: how})
+// Resolve decides on a call that nobody knows the end of. The same key decides once.
+func (c *Client) Resolve(ctx context.Context, id inbox.CallID, r NewResolution, key string) (*Call, error) {
+	return post[Call](ctx, c, place("/v1/calls/{id}/resolve", string(id)), key, r)
 }
 
-// RunAgain runs a call again that came to nothing, as a new one.
-func (c *Client) RunAgain(ctx context.Context, id inbox.CallID) (*Call, error) {
-	return post[Call](ctx, c, place("/v1/calls/{id}/run-again", string(id)), "", nil)
+// RunAgain runs a call again that came to nothing, as a new one. The same key makes one.
+func (c *Client) RunAgain(ctx context.Context, id inbox.CallID, key string) (*Call, error) {
+	return post[Call](ctx, c, place("/v1/calls/{id}/run-again", string(id)), key, nil)
 }
 
-// DeclineRest declines all open questions of a call.
-func (c *Client) DeclineRest(ctx context.Context, id inbox.CallID) (*Call, error) {
-	return post[Call](ctx, c, place("/v1/calls/{id}/decline-rest", string(id)), "", nil)
+// DeclineRest declines all open questions of a call. The same key declines once: not
+// what the server asks afterwards.
+func (c *Client) DeclineRest(ctx context.Context, id inbox.CallID, key string) (*Call, error) {
+	return post[Call](ctx, c, place("/v1/calls/{id}/decline-rest", string(id)), key, nil)
 }
 
 // OpenQuestions lists the questions that wait for an answer, the oldest first.
@@ -273,9 +344,17 @@ func (c *Client) FreshAddress(ctx context.Context) (*FreshToken, error) {
 	return post[FreshToken](ctx, c, "/v1/sign-in/addresses", "", nil)
 }
 
-// MintToken gets a token for a page. The client's bearer is an API key.
+// MintToken gets a token for a page, or for an agent ([TokenRequest].Actor). The client's
+// bearer is an API key. A token for somebody else than that is not returned: [ErrActor].
 func (c *Client) MintToken(ctx context.Context, n TokenRequest) (*EmbedToken, error) {
-	return post[EmbedToken](ctx, c, "/v1/embed-tokens", "", n)
+	made, err := post[EmbedToken](ctx, c, "/v1/embed-tokens", "", n)
+	if err != nil {
+		return nil, err
+	}
+	if err := madeFor(n.Actor, made.Actor); err != nil {
+		return nil, err
+	}
+	return made, nil
 }
 
 // RevokeTokens ends tokens of a person. The client's bearer is an API key.

@@ -12,19 +12,20 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"go.uber.org/goleak"
+	"time"
 
 	"github.com/parley-mcp/parley/form"
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/host/hosttest"
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/serve"
 	"github.com/parley-mcp/parley/serve/client"
+	"github.com/parley-mcp/parley/serve/internal/conform"
 	"github.com/parley-mcp/parley/store/memstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 // A site is a host behind a door that notes what was asked and can cut connections.
 type site struct {
@@ -73,6 +74,7 @@ func newSite(t *testing.T) *site {
 	ran := make(chan error, 1)
 	go func() { ran <- h.Run(ctx) }()
 	api := serve.New(h, in, &serve.Options{Local: local, APIKeys: []*serve.APIKey{row}, Keys: inbox.NewKeys()}).Handler()
+	api = conform.Handler(t, api)
 	s := &site{key: key, inbox: in, asked: map[string]bool{}}
 	s.cuts, s.cut = context.WithCancel(context.Background())
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -160,8 +162,12 @@ func TestEveryRoute(t *testing.T) {
 	if list := must[[]client.Server](t)(c.Servers(ctx)); len(list) != 1 || list[0].ID != "desk" {
 		t.Errorf("%+v", list)
 	}
-	if list := must[[]client.Tool](t)(c.Tools(ctx, "desk")); len(list) != 3 {
-		t.Errorf("%+v", list)
+	tools := must[[]client.Tool](t)(c.Tools(ctx, "desk"))
+	if len(tools) != 3 {
+		t.Errorf("%+v", tools)
+	}
+	if err := c.SeenTools(ctx, "desk", client.SeenTools{Tools: []client.SeenTool{{Name: tools[0].Name, Fingerprint: tools[0].Fingerprint}}}); err != nil {
+		t.Errorf("seen: %v", err)
 	}
 
 	call := compose(t, c, "name")
@@ -192,16 +198,16 @@ func TestEveryRoute(t *testing.T) {
 	if _, err := c.Open(ctx, q.ID, client.Consent{URLSHA256: "0"}); client.Code(err) != "url_changed" {
 		t.Errorf("another address: %v", err)
 	}
-	call = must[*client.Call](t)(c.DeclineRest(ctx, call.ID))
+	call = must[*client.Call](t)(c.DeclineRest(ctx, call.ID, ""))
 	settle(t, c, call)
 
 	call = compose(t, c, "name")
 	call = must[*client.Call](t)(c.Stop(ctx, call.ID))
-	again := must[*client.Call](t)(c.RunAgain(ctx, call.ID))
+	again := must[*client.Call](t)(c.RunAgain(ctx, call.ID, ""))
 	if again.Replaces != call.ID {
 		t.Errorf("%+v", again)
 	}
-	if _, err := c.Resolve(ctx, call.ID, inbox.GiveUp); client.Code(err) != "wrong_state" {
+	if _, err := c.Resolve(ctx, call.ID, client.NewResolution{How: inbox.GiveUp}, ""); client.Code(err) != "wrong_state" {
 		t.Errorf("resolving what is certain: %v", err)
 	}
 	again = settle(t, c, must[*client.Call](t)(c.Call(ctx, again.ID)))
@@ -286,7 +292,7 @@ func TestEveryRoute(t *testing.T) {
 	if _, err := c.ChooseAccount(ctx, "desk", client.AccountChoice{Decision: "x"}); client.Code(err) != "no_sign_in" {
 		t.Error(err)
 	}
-	if err := c.SignOut(ctx, "desk"); client.Code(err) != "no_sign_in" {
+	if _, err := c.SignOut(ctx, "desk"); client.Code(err) != "no_sign_in" {
 		t.Error(err)
 	}
 
@@ -378,6 +384,53 @@ func TestNoHost(t *testing.T) {
 	case got := <-stolen:
 		t.Errorf("the bearer went elsewhere: %q", got)
 	default:
+	}
+}
+
+// A host without a place for one who waits is asked again: as long as there is time to
+// wait, and then once without waiting. Any other refusal is one.
+func TestWaitForAPlace(t *testing.T) {
+	t.Parallel()
+	const limit = `{"code":"limit","title":"That is more than this host takes at once.","status":429}`
+	for name, test := range map[string]struct {
+		free bool // from the second request on
+		wait time.Duration
+	}{"a place after a while": {true, time.Minute}, "no place in time": {false, 10 * time.Millisecond}, "no time": {false, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked []string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked = append(asked, r.URL.Query().Get("wait"))
+				if wait := asked[len(asked)-1]; wait != "0.000" && (!test.free || len(asked) == 1) {
+					w.Header().Set("Retry-After", "1")
+					w.WriteHeader(http.StatusTooManyRequests)
+					io.WriteString(w, limit)
+					return
+				}
+				io.WriteString(w, `{"id":"c_1","state":"done"}`)
+			}))
+			t.Cleanup(server.Close)
+			call, err := client.New(server.URL, nil).Wait(t.Context(), "c_1", 1, test.wait)
+			if err != nil || call.State != "done" {
+				t.Fatalf("%+v, %v", call, err)
+			}
+			if want := 2; test.wait > 0 && len(asked) < want || test.free && len(asked) != want {
+				t.Errorf("asked with wait=%q", asked)
+			}
+		})
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTooManyRequests)
+		io.WriteString(w, limit)
+	}))
+	t.Cleanup(server.Close)
+	if _, err := client.New(server.URL, nil).Wait(t.Context(), "c_1", 1, time.Millisecond); client.Code(err) != "limit" {
+		t.Errorf("a host that never has time: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := client.New(server.URL, nil).Wait(ctx, "c_1", 1, time.Minute); !errors.Is(err, context.Canceled) {
+		t.Errorf("who gave up: %v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 // Package client is the HTTP API of a host in Go: its rows and bodies, which package
-// serve writes and reads, and a [Client] for the other end. The command line is built
-// on it; a product's back end uses it to mint tokens for its pages ([Client.MintToken]).
+// serve writes and reads, and a [Client] for the other end. A product's
+// back end mints tokens for its pages with it ([Client.MintToken]), and `parley address`
+// gets its address by it.
 //
 //	c := client.New("https://parley.example.com", client.Bearer(token))
 //	call, err := c.Compose(ctx, client.NewCall{Conversation: "v_1", Server: "travel", Tool: "book"}, key)
@@ -14,7 +15,7 @@
 //
 // # Trying again
 //
-// A Client sends each request once. Requests that change something take an idempotency
-// key: with the same key, sending again does nothing twice. Events comes back by itself
-// where it was.
+// A Client sends each request once. Those that would do something twice take an
+// idempotency key: with the same key, sending again does nothing twice. The others are
+// harmless twice. Events comes back by itself where it was.
 package client

@@ -19,14 +19,14 @@ import (
 type Event struct {
 	// Seq is the number of the event: later ones have higher ones.
 	Seq int64
-	// Kind is "call", "question" or "approval", "hello" at the beginning of a stream
+	// Kind is "call", "question", "approval" or "refusal", "hello" at the beginning of a stream
 	// without a cursor, or "reset": the cursor is too old, so read everything anew.
 	Kind string
 	Data json.RawMessage
 }
 
-// Row reads the row of an event: a *[Call], a *[Question] or an *[Approval]; nil for
-// other kinds.
+// Row reads the row of an event: a *[Call], a *[Question], an *[Approval] or a
+// *[Refusal]; nil for other kinds.
 func (e *Event) Row() (any, error) {
 	var row any
 	switch e.Kind {
@@ -36,6 +36,8 @@ func (e *Event) Row() (any, error) {
 		row = new(Question)
 	case "approval":
 		row = new(Approval)
+	case "refusal":
+		row = new(Refusal)
 	default:
 		return nil, nil
 	}
@@ -70,15 +72,15 @@ func (c *Client) Events(ctx context.Context, after int64) iter.Seq2[*Event, erro
 			if stop || ctx.Err() != nil {
 				return
 			}
-			if e, ok := errors.AsType[*Error](err); ok && e.Status < 500 && e.Status != http.StatusTooManyRequests {
-				yield(nil, err)
-				return
+			pause := wait
+			if e, ok := errors.AsType[*Error](err); ok {
+				if e.Status < 500 && e.Status != http.StatusTooManyRequests {
+					yield(nil, err)
+					return
+				}
+				pause = max(pause, e.retry)
 			}
-			timer := time.NewTimer(wait)
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
+			if !sleep(ctx, pause) {
 				return
 			}
 			wait = min(2*wait, mostWait)

@@ -21,7 +21,8 @@ type (
 		Evidence string `json:"evidence" doc:"at most 512 bytes, and nothing of what was entered"`
 		Via      string `json:"via,omitempty" enum:"chat,inbox,terminal,api"`
 	}
-	// A Refusal tells of questions that were not shown, because the server asked too many.
+	// A Refusal tells of questions that were not shown: too many, too large, or against the policy.
+	// With a count of 0 in an event it says that the person has cleared it.
 	Refusal struct {
 		Server string    `json:"server"`
 		Count  int       `json:"count"`
@@ -60,7 +61,7 @@ func (c *Client) ShownApproval(ctx context.Context, id inbox.ApprovalID, e Evide
 	return c.request(ctx, "POST", place("/v1/approvals/{id}/shown", string(id)), "", e, nil)
 }
 
-// Refusals lists the servers whose questions were not shown, because they were too many.
+// Refusals lists the servers whose questions were not shown: too many, too large, or against the policy.
 func (c *Client) Refusals(ctx context.Context) ([]Refusal, error) {
 	list, err := get[RefusalList](ctx, c, "/v1/refusals")
 	if err != nil {

@@ -41,7 +41,8 @@ type Approval struct {
 	Tool         string              `json:"tool"`
 	ToolTitle    string              `json:"tool_title"`
 	Description  string              `json:"description" doc:"of the tool, in the server's words"`
-	Arguments    json.RawMessage     `json:"arguments" doc:"what will be sent; null if it is larger than 256 KiB"`
+	Arguments    json.RawMessage     `json:"arguments" doc:"what will be sent; in lists and events null if it is larger than 256 KiB: the approval by its id has it whole"`
+	Change       *ToolChange         `json:"change" doc:"of the tool, since it was last allowed or seen; null if nothing has changed"`
 	Rule         string              `json:"rule"`
 	Reason       string              `json:"reason"`
 	Assignee     *Assignee           `json:"assignee" doc:"who decides, if not the asker"`
@@ -58,7 +59,8 @@ type Approval struct {
 	ExpiresAt    *time.Time          `json:"expires_at"`
 	ClosedAt     *time.Time          `json:"closed_at"`
 
-	ArgumentsSize int `json:"arguments_size,omitempty"`
+	ArgumentsSize int  `json:"arguments_size,omitempty"`
+	Unreadable    bool `json:"unreadable,omitempty" doc:"what is stored of it cannot be read: it can be denied, and not allowed"`
 }
 
 // An ApprovalList holds approvals, the oldest first.
@@ -86,6 +88,7 @@ type Call struct {
 	Conversation string             `json:"conversation"`
 	Server       string             `json:"server"`
 	ServerLocal  bool               `json:"server_local"`
+	Actor        inbox.Actor        `json:"actor" doc:"who composed it"`
 	Method       string             `json:"method"`
 	Name         string             `json:"name"`
 	Title        string             `json:"title"`
@@ -109,6 +112,9 @@ type Call struct {
 	ArgumentsSize int `json:"arguments_size,omitempty"` // of what was left out
 	ResultSize    int `json:"result_size,omitempty"`
 	ErrorSize     int `json:"error_size,omitempty"`
+
+	Unreadable bool `json:"unreadable,omitempty" doc:"what is stored of it cannot be read: it can be stopped, and not go on"`
+	Withheld   bool `json:"withheld,omitempty" doc:"to a model: what the server answered was left out, since addresses for the person may be in it"`
 }
 
 // CallCan says which buttons make sense now.
@@ -129,6 +135,7 @@ type Checked struct {
 // A Consent says which address the person agreed to.
 type Consent struct {
 	URLSHA256 string `json:"url_sha256" doc:"SHA-256 of url.href as it was shown, in hex"`
+	Via       string `json:"via,omitempty" enum:"chat,inbox,terminal,api"`
 }
 
 // A Conversation is a line of the list of conversations.
@@ -152,6 +159,9 @@ type EmbedToken struct {
 	Principal    Principal `json:"principal"`
 	Conversation string    `json:"conversation"`
 	Scopes       []Scope   `json:"scopes"`
+
+	Actor    inbox.Actor      `json:"actor,omitempty" doc:"model: whoever has the token is no person"`
+	Approval inbox.ApprovalID `json:"approval,omitempty" doc:"the only one that the page sees; then there is no conversation"`
 }
 
 // Entries are what a person typed, by field.
@@ -173,13 +183,16 @@ type NewAnswer struct {
 	Via     string          `json:"via,omitempty" enum:"chat,inbox,terminal,api"`
 }
 
-// A NewCall is a call that a person put together.
+// A NewCall is a call that a person, or a model for them, put together.
 type NewCall struct {
 	Conversation string          `json:"conversation" doc:"a name of 1 to 100 bytes; may be left out by a session that is bound to one"`
 	Server       string          `json:"server"`
 	Tool         string          `json:"tool"`
 	Input        form.Input      `json:"input,omitempty" doc:"what was typed, by field; or arguments"`
 	Arguments    json.RawMessage `json:"arguments,omitempty" doc:"a JSON object; or input"`
+
+	Actor inbox.Actor `json:"actor,omitempty" doc:"who put it together; by default person, whose own approval it then is. The policy asks about a model's"`
+	Via   string      `json:"via,omitempty" enum:"chat,inbox,terminal,api"`
 }
 
 // A NewDecision is what a person decides.
@@ -191,7 +204,8 @@ type NewDecision struct {
 
 // A NewResolution is a person's decision on a call that nobody knows the end of.
 type NewResolution struct {
-	How inbox.Resolution `json:"how"`
+	How inbox.Resolution `json:"how" doc:"send_again needs the scope call too"`
+	Via string           `json:"via,omitempty" enum:"chat,inbox,terminal,api"`
 }
 
 // An OmittedField is a field that is not part of the answer.
@@ -252,6 +266,9 @@ type Question struct {
 	Answer        *Answer             `json:"answer"`
 	ClosedBy      inbox.Closer        `json:"closed_by,omitempty"`
 	CanTakeBack   bool                `json:"can_take_back"`
+	Unreadable    bool                `json:"unreadable,omitempty" doc:"what is stored of it cannot be read: nobody can answer it, and its call can be stopped"`
+	Withheld      bool                `json:"withheld,omitempty" doc:"to a model: the address, or what the person answered, was left out"`
+	CompletedAt   *time.Time          `json:"completed_at" doc:"url: when the server first said that the person is done there"`
 	CreatedAt     *time.Time          `json:"created_at"`
 	ExpiresAt     *time.Time          `json:"expires_at"`
 }
@@ -287,16 +304,17 @@ type Server struct {
 	Local    bool     `json:"local"`
 	Address  string   `json:"address"`
 	Domain   string   `json:"domain"`
-	Status   string   `json:"status"`
+	Status   string   `json:"status" doc:"\"idle\", \"connected\", \"sign_in\" (it wants a sign-in first) or \"failed\""`
 	Era      string   `json:"era,omitempty"`
 	Revision string   `json:"revision,omitempty"`
 	Error    string   `json:"error,omitempty"`
 	Notes    []string `json:"notes"`
 
-	SignIn    string   `json:"sign_in" doc:"\"none\", \"needed\" or \"done\""`
-	CanSignIn bool     `json:"can_sign_in"`
-	Account   string   `json:"account,omitempty" doc:"who is signed in, if the authorization server says so"`
-	Missing   []string `json:"missing,omitempty" doc:"scopes that the server missed since the last sign-in"`
+	SignIn     string   `json:"sign_in" doc:"\"none\", \"needed\" or \"done\""`
+	CanSignIn  bool     `json:"can_sign_in"`
+	CanSignOut bool     `json:"can_sign_out"`
+	Account    string   `json:"account,omitempty" doc:"who is signed in, if the authorization server says so"`
+	Missing    []string `json:"missing,omitempty" doc:"scopes that the server missed since the last sign-in"`
 }
 
 // A ServerList holds the servers of the host.
@@ -311,10 +329,14 @@ type Session struct {
 	Scopes       []Scope   `json:"scopes"`
 	Conversation string    `json:"conversation" doc:"the only one that the session sees; empty: all"`
 	Operator     bool      `json:"operator"`
-	SignOut      bool      `json:"sign_out" doc:"there is POST /sign-out"`
-	Product      string    `json:"product"`
-	Version      string    `json:"version"`
-	Model        bool      `json:"model" doc:"a model is connected; if not, the person picks the tools"`
+
+	Actor    inbox.Actor      `json:"actor" doc:"model: whoever has the session is no person. Its calls are a model's, and it decides nothing"`
+	Approval inbox.ApprovalID `json:"approval,omitempty" doc:"the only thing that the session sees"`
+
+	SignOut bool   `json:"sign_out" doc:"there is POST /sign-out"`
+	Product string `json:"product"`
+	Version string `json:"version"`
+	Model   bool   `json:"model" doc:"a model is connected; if not, the person picks the tools"`
 }
 
 // SignedIn is what a page keeps.
@@ -339,9 +361,19 @@ type TokenRequest struct {
 	Subject      string   `json:"subject" doc:"the person, as your product knows them for ever"`
 	Name         string   `json:"name,omitempty" doc:"to show"`
 	Groups       []string `json:"groups,omitempty" doc:"approvals may be assigned to one"`
-	Conversation string   `json:"conversation" doc:"the only one that the page sees"`
+	Conversation string   `json:"conversation,omitempty" doc:"the only one that the page sees; this or approval"`
 	Scopes       []Scope  `json:"scopes"`
 	ExpiresIn    int      `json:"expires_in,omitempty" doc:"seconds, at most and by default 600"`
+
+	Actor inbox.Actor `json:"actor,omitempty" doc:"model: the token is for an agent, not for a page. Its calls are a model's, and it has no scope answer"`
+
+	Approval inbox.ApprovalID `json:"approval,omitempty" doc:"in place of a conversation: the only one that the page sees, also of another person's call; with the scopes read and answer"`
+}
+
+// A Surface is where a person does something, for the trail: all that changes something
+// may say so. It is evidence, nothing is decided by it.
+type Surface struct {
+	Via string `json:"via,omitempty" enum:"chat,inbox,terminal,api" doc:"by default api"`
 }
 
 // A Tool is a tool with the form for its arguments.
@@ -351,6 +383,35 @@ type Tool struct {
 	Description string     `json:"description"`
 	View        *form.View `json:"view"`
 	Refused     string     `json:"refused,omitempty"`
+
+	Fingerprint string      `json:"fingerprint" doc:"of its name, description, input schema and annotations"`
+	Changed     bool        `json:"changed" doc:"since the person last saw or allowed it"`
+	Change      *ToolChange `json:"change" doc:"what has changed; null if nothing has"`
+}
+
+// A ToolChange says how a tool differs from what the person last saw or allowed.
+type ToolChange struct {
+	New   bool       `json:"new" doc:"it was not among the server's tools then"`
+	Parts []ToolPart `json:"parts"`
+}
+
+// A ToolPart is one part of a tool that has changed, in the server's words.
+type ToolPart struct {
+	Part   string `json:"part" doc:"description, input_schema or annotations"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+	Cut    bool   `json:"cut" doc:"only the beginnings are here, or nothing"`
+}
+
+// SeenTools names tools that the person has seen, as they were shown.
+type SeenTools struct {
+	Tools []SeenTool `json:"tools"`
+}
+
+// A SeenTool is a tool with the fingerprint that it was shown with.
+type SeenTool struct {
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint"`
 }
 
 // A ToolList holds the tools of a server.

@@ -22,6 +22,7 @@ type SignInReply struct {
 	Code   string `json:"code"`
 	Issuer string `json:"iss"`
 	Error  string `json:"error"`
+	Via    string `json:"via,omitempty" enum:"chat,inbox,terminal,api"`
 }
 
 // A SignInResult is how a sign-in to a server ended.
@@ -39,6 +40,7 @@ type SignInResult struct {
 type AccountChoice struct {
 	Decision string `json:"decision"`
 	Replace  bool   `json:"replace"`
+	Via      string `json:"via,omitempty" enum:"chat,inbox,terminal,api"`
 }
 
 // SignIn begins a sign-in to a server and returns the page to go to.
@@ -56,7 +58,14 @@ func (c *Client) ChooseAccount(ctx context.Context, server string, choice Accoun
 	return post[SignInResult](ctx, c, place("/v1/servers/{id}/account", server), "", choice)
 }
 
-// SignOut forgets what the person was given for a server.
-func (c *Client) SignOut(ctx context.Context, server string) error {
-	return c.request(ctx, "POST", place("/v1/servers/{id}/sign-out", server), "", nil, nil)
+// A SignOutResult is what came of signing out of a server. The sign-in is gone from this
+// host, whatever Revoked says.
+type SignOutResult struct {
+	Server  string `json:"server"`
+	Revoked string `json:"revoked" doc:"what became of it at the authorization server: \"revoked\", \"pending\" (it did not confirm it, and is asked again), \"not_offered\" or \"nothing\" (nobody was signed in)"`
+}
+
+// SignOut ends what the person was given for a server.
+func (c *Client) SignOut(ctx context.Context, server string) (*SignOutResult, error) {
+	return post[SignOutResult](ctx, c, place("/v1/servers/{id}/sign-out", server), "", nil)
 }

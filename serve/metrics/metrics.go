@@ -32,7 +32,7 @@ type Metrics struct {
 	composed, ended, blocked, uncertain *prometheus.CounterVec
 	deliveries, asked, shown, closed    *prometheus.CounterVec
 	refused, limits, wanted, decided    *prometheus.CounterVec
-	credentials                         *prometheus.CounterVec
+	credentials, renewed, revoked, sent *prometheus.CounterVec
 	waited                              *prometheus.HistogramVec
 	failures                            prometheus.Counter
 }
@@ -64,10 +64,13 @@ func New(options *Options) *Metrics {
 	m.shown = counter("questions_shown_total", "Questions that a surface has shown.", "mode")
 	m.closed = counter("questions_closed_total", "Questions that were answered or ended, and how.", "server", "mode", "state")
 	m.refused = counter("answers_refused_total", "Answers that did not fit their form.", "server")
-	m.limits = counter("limits_hit_total", "Calls that ended because a limit was reached.", "server", "reason")
+	m.limits = counter("limits_hit_total", "Times that a limit stopped a call, a question, or (without a server) a request to this host.", "server", "reason")
 	m.wanted = counter("approvals_asked_total", "Approvals that the policy asked for.", "server")
 	m.decided = counter("approvals_closed_total", "Approvals that were decided or ended, and how.", "server", "state")
 	m.credentials = counter("credentials_read_total", "Uses of a credential of a person.", "server")
+	m.renewed = counter("credentials_renewed_total", "Requests to renew a person's token, and what came of them.", "server", "outcome")
+	m.revoked = counter("credentials_revoked_total", "Requests to revoke a person's token, and what came of them.", "server", "outcome")
+	m.sent = counter("webhooks_sent_total", "Messages that were sent, and what came of it.", "endpoint", "outcome")
 	m.waited = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: "parley", Name: "question_wait_seconds", Help: "Time from the asking of a question to its answer.", Buckets: waits,
 	}, []string{"mode"})
@@ -97,6 +100,17 @@ func (m *Metrics) server(id string) string {
 		return id
 	}
 	return other
+}
+
+// Limited counts a request that was answered 429; it is for serve.Options.
+func (m *Metrics) Limited(reason string) {
+	m.limits.WithLabelValues("", one(requestLimits, reason)).Inc()
+}
+
+// Sent counts a message of a webhook; it is for [webhook.Options]. Endpoints are
+// the operator's own names.
+func (m *Metrics) Sent(endpoint string, outcome webhook.Outcome) {
+	m.sent.WithLabelValues(endpoint, string(outcome)).Inc()
 }
 
 // Observe counts an entry of the audit log; it is for [inbox.Options].
@@ -129,9 +143,15 @@ func (m *Metrics) Observe(e *inbox.AuditEntry) {
 			return // the wish to stop what is on the wire
 		}
 		m.ended.WithLabelValues(server, era(e.Era), one(callStates, e.State), why).Inc()
-		if slices.Contains(limits, e.Reason) {
+		// Questions that were too many have entries of their own.
+		if e.Reason != inbox.ReasonTooManyQuestions && slices.Contains(limits, e.Reason) {
 			m.limits.WithLabelValues(server, e.Reason).Inc()
 		}
+	case inbox.AuditRefused:
+		if e.Reason == inbox.ReasonRefused {
+			return // by the policy, which is no limit
+		}
+		m.limits.WithLabelValues(server, one(limits, e.Reason)).Inc()
 	case inbox.AuditApprovalAsked:
 		m.wanted.WithLabelValues(server).Inc()
 	case inbox.AuditApprovalDecided, inbox.AuditApprovalClosed:

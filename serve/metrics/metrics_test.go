@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -21,9 +22,9 @@ var ada = inbox.Principal{Issuer: "https://id.example", Subject: "ada-9f31"}
 func page(t *testing.T, m *metrics.Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	b, err := io.ReadAll(w.Body)
-	if err != nil || w.Code != 200 {
+	if err != nil || w.Code != http.StatusOK {
 		t.Fatalf("%d, %v", w.Code, err)
 	}
 	return string(b)
@@ -59,7 +60,7 @@ func TestLife(t *testing.T) {
 
 	m2 := metrics.New(&metrics.Options{Servers: []string{"hotel", "quiet"}})
 	m2.Watch(in, nil) // figures of the store are not asked for twice in half a minute: another page
-	ask := func(server string) (*inbox.Claim, *inbox.Question) {
+	ask := func(server string) *inbox.Question {
 		t.Helper()
 		c, err := in.Compose(t.Context(), ada, inbox.NewCall{Server: server, Method: "tools/call", Name: "book"})
 		if err != nil {
@@ -81,10 +82,10 @@ func TestLife(t *testing.T) {
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}
-		return claim, list[0]
+		return list[0]
 	}
 	ask("hotel")
-	_, q := ask("hotel")
+	q := ask("hotel")
 	if err := in.Shown(t.Context(), ada, q.ID, "card in sight"); err != nil {
 		t.Fatal(err)
 	}
@@ -143,8 +144,9 @@ func TestBounded(t *testing.T) {
 		for _, kind := range []inbox.AuditKind{
 			inbox.AuditComposed, inbox.AuditAsked, inbox.AuditShown, inbox.AuditAnswered, inbox.AuditClosed, inbox.AuditChecked,
 			inbox.AuditDelivered, inbox.AuditBlocked, inbox.AuditUncertain, inbox.AuditFinished, inbox.AuditApprovalAsked,
-			inbox.AuditApprovalDecided, inbox.AuditApprovalClosed, inbox.AuditCredentialRead, inbox.AuditKind(word),
+			inbox.AuditApprovalDecided, inbox.AuditApprovalClosed, inbox.AuditCredentialRead, inbox.AuditRefused, inbox.AuditKind(word),
 		} {
+			m.Limited(word)
 			for _, state := range []string{word, string(inbox.Done)} {
 				m.Observe(&inbox.AuditEntry{
 					Kind: kind, Server: word, Tool: word, Reason: word, State: state, Era: inbox.Era(word), Mode: inbox.Mode(word),

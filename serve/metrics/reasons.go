@@ -5,6 +5,7 @@ import (
 
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/serve"
 )
 
 // What a label may be. All else is "other": a label that strangers choose would make
@@ -22,16 +23,21 @@ var (
 	// limits are the reasons that say that a limit was reached.
 	limits = []string{
 		inbox.ReasonKeepsAsking, inbox.ReasonTooManyRounds, inbox.ReasonTooManyQuestions, inbox.ReasonTooLarge,
-		inbox.ReasonTooManyResends, inbox.ReasonDeadClaims, inbox.ReasonBlockedTooLong,
+		inbox.ReasonTooManyResends, inbox.ReasonTooLateToResend, inbox.ReasonDeadClaims, inbox.ReasonBlockedTooLong, inbox.ReasonPerMinute,
 	}
 
+	// requestLimits are those of answers 429.
+	requestLimits = slices.Concat(limits, []string{serve.ReasonTooManyStreams, serve.ReasonTooManyIssuerStreams, serve.ReasonTooManyAllStreams})
+
 	reasons = slices.Concat(limits, []string{
-		inbox.ReasonHostStopped, inbox.ReasonLostOwner, inbox.ReasonNoReply, inbox.ReasonStopped, inbox.ReasonDeadline,
+		inbox.ReasonHostStopped, inbox.ReasonLostOwner, inbox.ReasonNoReply, inbox.ReasonStopped,
+		inbox.ReasonDeadline,
 		inbox.ReasonUnanswered, inbox.ReasonGaveUp, inbox.ReasonItHappened, inbox.ReasonRunAgain, inbox.ReasonSignIn,
 		inbox.ReasonUnreachable, inbox.ReasonServerRemoved, inbox.ReasonServerChanged, inbox.ReasonDenied, inbox.ReasonNotAllowed,
 		inbox.ReasonNotDecided, inbox.ReasonDisabled, inbox.ReasonNeedsApproval,
 		host.ReasonServerError, host.ReasonToolError, host.ReasonLapsed, host.ReasonProbablyLapsed, host.ReasonForeignRequest,
 		host.ReasonBadQuestion, host.ReasonBadResult, host.ReasonUnknownResult, host.ReasonAskedInVain, host.ReasonTimeout,
+		host.ReasonTooMuch, host.ReasonNoMessage, host.ReasonTooLong,
 		host.ReasonOutcomeUnknown, host.ReasonInProgress, host.ReasonDeclined, host.ReasonRefused, host.ReasonLapsedUncertain,
 	})
 )

@@ -14,7 +14,7 @@ import (
 
 // A host for the people of one provider. It runs against a provider that is there, so
 // the example is compiled and not run.
-func Example() {
+func Example() { //nolint:testableexamples // it needs a provider
 	store, keys := memstore.New(nil), inbox.NewKeys()
 	signIn, err := oidc.Open(context.Background(), &oidc.Options{
 		Issuer:   "https://id.example.com",

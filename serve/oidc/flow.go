@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/exact"
 	"github.com/parley-mcp/parley/internal/plain"
 )
 
@@ -36,12 +38,17 @@ func (s *SignIn) Handler() http.Handler {
 // the browser's session.
 func (s *SignIn) start(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
+	left, err := s.store().time(ctx) // the way back may end at another machine, whose clock is another one
+	if err != nil {
+		s.sessions.ErrorFunc(w, r, err)
+		return
+	}
 	state, nonce, verifier := random(), random(), oauth2.GenerateVerifier()
 	s.sessions.Put(ctx, stateKey, state)
 	s.sessions.Put(ctx, nonceKey, nonce)
 	s.sessions.Put(ctx, verifierKey, verifier)
 	s.sessions.Put(ctx, returnKey, returnPath(r.URL.Query().Get("return")))
-	s.sessions.Put(ctx, leftKey, time.Now().Unix())
+	s.sessions.Put(ctx, leftKey, left.Unix())
 	if s.sessions.GetString(ctx, subjectKey) == "" {
 		// Anybody can begin a sign-in. What nobody finishes is kept no longer than it counts.
 		s.sessions.SetDeadline(ctx, time.Now().Add(flowTime).UTC())
@@ -119,7 +126,11 @@ func (s *SignIn) finish(_ http.ResponseWriter, r *http.Request) error {
 	if _, _, err := s.sessions.Commit(ctx); err != nil {
 		return &refusal{http.StatusServiceUnavailable, pageTrouble, "storing a session: " + err.Error()}
 	}
-	if time.Since(time.Unix(left, 0)) > flowTime {
+	now, err := s.store().time(ctx)
+	if err != nil {
+		return &refusal{http.StatusServiceUnavailable, pageTrouble, "reading the time: " + err.Error()}
+	}
+	if now.Sub(time.Unix(left, 0)) > flowTime {
 		return &refusal{http.StatusBadRequest, pageState, "the sign-in took too long"}
 	}
 	// RFC 9207, section 2.4: compared as a string; and on a mismatch nothing of the answer is shown.
@@ -144,19 +155,25 @@ func (s *SignIn) finish(_ http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	since, err := s.inbox.Time(ctx, s.principal(who))
+	if err != nil {
+		return &refusal{http.StatusServiceUnavailable, pageTrouble, "reading the time of the store: " + err.Error()}
+	}
 	// A new name for the session: one that was known before the sign-in signs nobody in
 	// (session fixation), and nothing of whoever was signed in here before stays.
-	if err := s.sessions.Clear(ctx); err != nil {
-		return err
+	err = s.sessions.Clear(ctx)
+	if err == nil {
+		err = s.sessions.RenewToken(ctx)
 	}
-	if err := s.sessions.RenewToken(ctx); err != nil {
-		return fmt.Errorf("storing a session: %w", err)
+	if err != nil {
+		return &refusal{http.StatusServiceUnavailable, pageTrouble, "storing a session: " + err.Error()}
 	}
 	s.sessions.Put(ctx, issuerKey, s.options.Issuer)
 	s.sessions.Put(ctx, tenantKey, who.tenant)
 	s.sessions.Put(ctx, subjectKey, who.subject)
 	s.sessions.Put(ctx, nameKey, who.name)
 	s.sessions.Put(ctx, groupsKey, kept)
+	s.sessions.Put(ctx, signedInKey, since.Format(time.RFC3339Nano))
 	return nil
 }
 
@@ -194,9 +211,9 @@ func (s *SignIn) exchange(ctx context.Context, code, nonce, verifier string) (*c
 	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) != 1 || nonce == "" {
 		return nil, errors.New("the ID token is of another sign-in")
 	}
-	var all map[string]any
-	if err := token.Claims(&all); err != nil {
-		return nil, errors.New("the claims of the ID token cannot be read")
+	all, err := claimsOf(token)
+	if err != nil {
+		return nil, err
 	}
 	who := &claims{subject: token.Subject}
 	if who.subject == "" {
@@ -215,6 +232,33 @@ func (s *SignIn) exchange(ctx context.Context, code, nonce, verifier string) (*c
 	}
 	who.groups, err = groups(all[s.options.GroupsClaim])
 	return who, err
+}
+
+// maxClaims bounds the claims of an ID token.
+const maxClaims = 1000
+
+// verified are the claims that the library has judged.
+var verified = []string{"iss", "sub", "aud", "exp", "iat", "nbf", "nonce"}
+
+// claimsOf reads the claims, whose names are case-sensitive (RFC 7519, section 4). The
+// library reads "SUB" for "sub", so a provider whose users or tenants name claims of
+// their own would let them be somebody else.
+func claimsOf(token *oidc.IDToken) (all map[string]any, err error) {
+	var raw json.RawMessage
+	if err := token.Claims(&raw); err != nil {
+		return nil, errors.New("the claims of the ID token cannot be read")
+	}
+	members, err := exact.Members(raw, maxClaims)
+	if err != nil {
+		return nil, fmt.Errorf("the claims of the ID token cannot be read: %w", err)
+	}
+	if exact.Ambiguous(members, verified...) {
+		return nil, errors.New("the ID token can be read in two ways")
+	}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, errors.New("the claims of the ID token cannot be read")
+	}
+	return all, nil
 }
 
 func (s *SignIn) principal(who *claims) inbox.Principal {
@@ -253,7 +297,7 @@ func groups(claim any) ([]string, error) {
 func (s *SignIn) signOut(w http.ResponseWriter, r *http.Request) {
 	if err := s.sessions.Destroy(r.Context()); err != nil {
 		s.log.ErrorContext(r.Context(), "a session could not be ended", "err", err)
-		answer(w, http.StatusServiceUnavailable, pageTrouble)
+		answer(w, http.StatusServiceUnavailable, pageStillIn)
 		return
 	}
 	answer(w, http.StatusOK, pageOut)

@@ -126,3 +126,17 @@ func TestSecretDoesNotPrint(t *testing.T) {
 		}
 	}
 }
+
+// Names of claims are case-sensitive: whoever may name some of their own is still nobody else.
+func TestClaimsByCase(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"SUB", "\u017fub", "ISS", "Nonce"} {
+		s := newSite(t, nil)
+		s.provider.Set(func() { s.provider.Claims["sub"], s.provider.Claims[name] = "mallory", "ann" })
+		b := s.browser()
+		status, _, _ := b.get("/")
+		if who, in := b.session(); in || status == http.StatusOK {
+			t.Errorf("%s: status %d, %+v", name, status, who)
+		}
+	}
+}

@@ -54,7 +54,7 @@ type Options struct {
 	// tenant may have made a group of the same name.
 	OperatorGroup  string
 	OperatorTenant string
-	// Lifetime of a session. Default: [DefaultLifetime].
+	// Lifetime of a session, at most [inbox.ErasedTime]. Default: [DefaultLifetime].
 	Lifetime time.Duration
 	// Store keeps the sessions; Keys seal them.
 	Store inbox.Store
@@ -74,7 +74,8 @@ type SignIn struct {
 	verifier *oidc.IDTokenVerifier
 	config   oauth2.Config
 	sessions *scs.SessionManager
-	issParam bool // the provider promises iss in its answers
+	inbox    *inbox.Inbox // knows who was erased
+	issParam bool         // the provider promises iss in its answers
 	log      *slog.Logger
 }
 
@@ -86,6 +87,9 @@ func Open(ctx context.Context, options *Options) (*SignIn, error) {
 	}
 	if s.options.Lifetime <= 0 {
 		s.options.Lifetime = DefaultLifetime
+	}
+	if s.options.Lifetime > inbox.ErasedTime {
+		return nil, fmt.Errorf("oidc: a session may live for %s at most: so long it is remembered that somebody was erased", inbox.ErasedTime)
 	}
 	if s.options.GroupsClaim == "" {
 		s.options.GroupsClaim = "groups"
@@ -142,6 +146,7 @@ func Open(ctx context.Context, options *Options) (*SignIn, error) {
 	}
 	s.verifier = s.provider.Verifier(&oidc.Config{ClientID: s.options.ClientID})
 	s.sessions = s.newSessions()
+	s.inbox = inbox.New(s.options.Store, s.options.Keys, nil)
 	return s, nil
 }
 

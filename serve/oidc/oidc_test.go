@@ -20,6 +20,7 @@ import (
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/oidctest"
 	"github.com/parley-mcp/parley/serve"
+	"github.com/parley-mcp/parley/serve/internal/conform"
 	"github.com/parley-mcp/parley/serve/oidc"
 	"github.com/parley-mcp/parley/store/memstore"
 )
@@ -89,7 +90,7 @@ func (s *site) open(change func(*oidc.Options)) {
 	}
 	s.t.Cleanup(func() { h.Close() })
 	mu.Lock()
-	handler = serve.New(h, in, &serve.Options{Identify: signIn.Identify, SignIn: signIn.Handler()}).Handler()
+	handler = conform.Handler(s.t, serve.New(h, in, &serve.Options{Identify: signIn.Identify, SignIn: signIn.Handler()}).Handler())
 	mu.Unlock()
 	s.url, s.client = server.URL, server.Client()
 }
@@ -208,6 +209,41 @@ func TestSessionOnOtherMachine(t *testing.T) {
 		if _, in := c.session(); in != test.want {
 			t.Errorf("%s: signed in %v", name, in)
 		}
+	}
+}
+
+// Who was erased is signed out, on every machine, and can sign in again as somebody new.
+func TestErasedSession(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	b := s.browser()
+	b.get("/")
+	who, in := b.session()
+	if !in {
+		t.Fatal("not signed in")
+	}
+	erase := func(subject string) {
+		if err := inbox.New(s.store, s.keys, nil).Erase(t.Context(), inbox.Principal{Issuer: who.Principal.Issuer, Subject: subject}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	erase("bob")
+	if _, in := b.session(); !in {
+		t.Error("signed out because somebody else was erased")
+	}
+	erase("ann")
+	if who, in := b.session(); in {
+		t.Errorf("an erased person is signed in: %+v", who)
+	}
+	b.get("/sign-in")
+	if _, in := b.session(); !in {
+		t.Error("who comes back cannot sign in")
+	}
+	_, err := oidc.Open(t.Context(), &oidc.Options{
+		Issuer: s.provider.URL, ClientID: oidctest.ClientID, PublicURL: s.url, Store: s.store, Keys: s.keys, Lifetime: inbox.ErasedTime + 1,
+	})
+	if err == nil {
+		t.Error("a session may outlive the memory of an erasure")
 	}
 }
 

@@ -20,14 +20,15 @@ import (
 const (
 	issuerKey, tenantKey, subjectKey = "issuer", "tenant", "subject"
 	nameKey, groupsKey               = "name", "groups"
+	signedInKey                      = "signed in" // since when, as RFC 3339 in the store's time
 	stateKey, nonceKey, verifierKey  = "state", "nonce", "verifier"
-	returnKey, leftKey               = "return", "left"
+	returnKey, leftKey               = "return", "left" // for the provider: when, in seconds of the store's time
 )
 
 func (s *SignIn) newSessions() *scs.SessionManager {
 	m := scs.New()
 	m.Lifetime = s.options.Lifetime
-	m.Store = sessionStore{s.options.Store, s.options.Keys}
+	m.Store = s.store()
 	m.HashTokenInStore = true
 	m.Cookie = scs.SessionCookie{Name: "__Host-parley", Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, Persist: true}
 	m.ErrorFunc = func(w http.ResponseWriter, r *http.Request, err error) {
@@ -37,8 +38,11 @@ func (s *SignIn) newSessions() *scs.SessionManager {
 	return m
 }
 
+func (s *SignIn) store() sessionStore { return sessionStore{s.options.Store, s.options.Keys} }
+
 // Identify reads who is signed in from the cookie of the request. It is
-// serve.Options.Identify.
+// serve.Options.Identify: an error that does not match [serve.ErrSignedOut] says that
+// the store could not be asked.
 func (s *SignIn) Identify(r *http.Request) (*serve.Session, error) {
 	cookie, err := r.Cookie(s.sessions.Cookie.Name)
 	if err != nil {
@@ -55,9 +59,20 @@ func (s *SignIn) Identify(r *http.Request) (*serve.Session, error) {
 	if p.Subject == "" || p.Issuer != s.options.Issuer || (p.Tenant != "") != (s.options.TenantClaim != "") {
 		return nil, serve.ErrSignedOut
 	}
-	groups, err := readGroups(s.sessions.GetString(ctx, groupsKey))
+	since, err := time.Parse(time.RFC3339Nano, s.sessions.GetString(ctx, signedInKey))
 	if err != nil {
-		return nil, err
+		since = time.Time{} // of an older version: it ends with any erasure
+	}
+	ended, err := s.inbox.TokenEnded(r.Context(), p, inbox.Token{Issued: since})
+	if err != nil {
+		return nil, fmt.Errorf("oidc: looking for the end of a session: %w", err)
+	}
+	if ended {
+		return nil, serve.ErrSignedOut
+	}
+	groups, err := readGroups(s.sessions.GetString(ctx, groupsKey))
+	if err != nil { // of another version: signing in again mends it
+		return nil, fmt.Errorf("%w: %w", serve.ErrSignedOut, err)
 	}
 	session := &serve.Session{Principal: p, Name: s.sessions.GetString(ctx, nameKey), Groups: groups}
 	if s.options.OperatorGroup != "" && p.Tenant == s.options.OperatorTenant {
@@ -117,10 +132,22 @@ func (s sessionStore) FindCtx(ctx context.Context, token string) (b []byte, foun
 	return b, found, err
 }
 
+// CommitCtx has the expiry in this machine's time, and the store drops what has expired
+// in its own: what counts is how long that is.
 func (s sessionStore) CommitCtx(ctx context.Context, token string, b []byte, expiry time.Time) error {
+	left := time.Until(expiry)
 	return s.store.Update(ctx, place(token), func(tx inbox.Tx) error {
-		return tx.Remember(token, s.keys.Seal(sessionPurpose, []string{token}, b), expiry)
+		return tx.Remember(token, s.keys.Seal(sessionPurpose, []string{token}, b), tx.Now().Add(left))
 	})
+}
+
+// time is the time of the store, which is the same for all machines.
+func (s sessionStore) time(ctx context.Context) (now time.Time, err error) {
+	err = s.store.View(ctx, place(""), func(tx inbox.Tx) error {
+		now = tx.Now()
+		return nil
+	})
+	return now, err
 }
 
 func (s sessionStore) DeleteCtx(ctx context.Context, token string) error {

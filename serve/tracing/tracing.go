@@ -54,10 +54,10 @@ func (t *Tracer) Start(ctx context.Context, s host.SpanStart) host.Span {
 	if s.Kind != host.SpanCompose {
 		attributes = append(attributes, attribute.Int("parley.round", s.Round))
 	}
-	ctx, span := t.tracer.Start(ctx, "parley."+string(s.Kind), trace.WithSpanKind(kind), trace.WithAttributes(attributes...))
+	ctx, span := t.tracer.Start(ctx, "parley."+string(s.Kind), trace.WithSpanKind(kind), trace.WithAttributes(attributes...)) //nolint:spancheck // who began it ends it
 	carrier := propagation.MapCarrier{}
 	t.w3c.Inject(ctx, carrier)
-	return &working{span: span, trace: inbox.Trace{Parent: carrier["traceparent"], State: carrier["tracestate"]}}
+	return &working{span: span, trace: inbox.Trace{Parent: carrier["traceparent"], State: carrier["tracestate"]}} //nolint:spancheck // as above
 }
 
 // within makes the stored trace the parent. One that is broken is none.

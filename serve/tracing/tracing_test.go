@@ -13,16 +13,16 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
-	"go.uber.org/goleak"
 
 	"github.com/parley-mcp/parley/host"
 	"github.com/parley-mcp/parley/host/hosttest"
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/serve/tracing"
 	"github.com/parley-mcp/parley/store/memstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 var ada = inbox.Principal{Issuer: "test", Subject: "ada-9f31"}
 
@@ -191,7 +191,7 @@ func TestOneTraceOverMachines(t *testing.T) {
 			var text bytes.Buffer
 			for _, s := range spans {
 				for _, a := range s.Attributes {
-					text.WriteString(string(a.Key) + "=" + a.Value.Emit() + "\n")
+					text.WriteString(string(a.Key) + "=" + a.Value.String() + "\n")
 				}
 				text.WriteString(s.Name + s.Status.Description)
 			}
@@ -230,8 +230,8 @@ func TestNoAddressOfAResource(t *testing.T) {
 	}
 	for _, s := range spans.GetSpans() {
 		for _, a := range s.Attributes {
-			if strings.Contains(a.Value.Emit(), secret) {
-				t.Errorf("%s: %s is %s", s.Name, a.Key, a.Value.Emit())
+			if strings.Contains(a.Value.String(), secret) {
+				t.Errorf("%s: %s is %s", s.Name, a.Key, a.Value.String())
 			}
 		}
 	}

@@ -195,33 +195,26 @@ func (s *Store) begin(ctx context.Context, principal string) *tx {
 }
 
 // Ready implements [inbox.Store].
-func (s *Store) Ready(ctx context.Context, servers []string, limit int) ([]inbox.Ref, error) {
+func (s *Store) Ready(ctx context.Context, servers []string, after inbox.Ref, limit int) ([]inbox.Ref, error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer s.unlock()
 	now := s.clock()
-	type candidate struct {
-		since time.Time
-		ref   inbox.Ref
-	}
-	var list []candidate
+	var refs []inbox.Ref
 	for principal, rows := range s.db.principals {
 		for id, c := range rows.calls {
 			if c.State != inbox.Ready || now.Before(c.NotBefore) || len(servers) > 0 && !slices.Contains(servers, c.Server) {
 				continue
 			}
-			list = append(list, candidate{c.Updated, inbox.Ref{Principal: principal, Call: id}})
+			ref := inbox.Ref{Principal: principal, Call: id, Due: c.Updated}
+			if after.ID() == "" || byTime(ref, after) > 0 {
+				refs = append(refs, ref)
+			}
 		}
 	}
-	slices.SortFunc(list, func(a, b candidate) int {
-		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.ref.Call, b.ref.Call))
-	})
-	var refs []inbox.Ref
-	for _, c := range list[:min(limit, len(list))] {
-		refs = append(refs, c.ref)
-	}
-	return refs, nil
+	slices.SortFunc(refs, byTime)
+	return refs[:min(limit, len(refs))], nil
 }
 
 // Due implements [inbox.Store].
@@ -253,9 +246,9 @@ func (s *Store) Due(ctx context.Context, after inbox.Ref, limit int) ([]inbox.Re
 }
 
 // NextDue implements [inbox.Store].
-func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
+func (s *Store) NextDue(ctx context.Context) (time.Duration, error) {
 	if err := s.lock(ctx); err != nil {
-		return time.Time{}, err
+		return 0, err
 	}
 	defer s.unlock()
 	now := s.clock()
@@ -279,7 +272,10 @@ func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
 			sooner(a.Due)
 		}
 	}
-	return next, nil
+	if next.IsZero() {
+		return 0, nil
+	}
+	return next.Sub(now), nil
 }
 
 // Ended implements [inbox.Store].

@@ -28,6 +28,10 @@ type tx struct {
 func (t *tx) commit(db *database) {
 	if t.erased != nil {
 		delete(db.principals, t.principal)
+		if t.disabled {
+			db.principals[t.principal] = newRows()
+			db.principals[t.principal].disabled = true
+		}
 		db.audit = slices.DeleteFunc(slices.Clone(db.audit), func(r *inbox.AuditRow) bool { return r.Principal == t.principal })
 		db.append("", t.erased)
 		return

@@ -2,10 +2,6 @@ package pgstore_test
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"runtime"
-	"slices"
 	"testing"
 	"time"
 
@@ -13,197 +9,77 @@ import (
 
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/servicetest"
+	"github.com/parley-mcp/parley/internal/storebench"
 	"github.com/parley-mcp/parley/store/pgstore"
 )
 
-// unlimited lets one person be asked as often as a benchmark likes.
-var unlimited = &inbox.Options{OpenQuestions: 1 << 30, QuestionsPerMinute: 1 << 30, Rounds: 1 << 30}
-
-// person is the n-th of those who are asked: how much was asked of one in the
-// last minute is counted, and is little, as it is outside of a benchmark.
-func person(n int) inbox.Principal {
-	return inbox.Principal{Issuer: "i", Subject: fmt.Sprint("ann ", n)}
-}
-
-// asking is a server's n-th round.
-func asking(n int) inbox.Asked {
-	return inbox.Asked{RequestState: "opaque", Questions: []inbox.NewQuestion{{Key: fmt.Sprint("k", n), Params: json.RawMessage(fmt.Sprintf(
-		`{"message":"Which seat, time %d?","requestedSchema":{"type":"object","properties":{"seat":{"type":"string"}},"required":["seat"]}}`, n))}}}
-}
-
 func must(tb testing.TB, err error) {
 	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	storebench.Must(tb, err)
 }
 
-// waiting parks a call and returns its question.
-func waiting(tb testing.TB, in *inbox.Inbox, p inbox.Principal, n int) *inbox.Question {
-	tb.Helper()
-	ctx := context.Background()
-	c, err := in.Compose(ctx, p, inbox.NewCall{Server: "s", Method: "tools/call", Arguments: []byte(`{"to":"Oslo"}`)})
-	must(tb, err)
-	claim, _, err := in.Claim(ctx, p, c.ID)
-	must(tb, err)
-	_, err = in.Mark(ctx, claim, inbox.Binding{Era: inbox.Modern})
-	must(tb, err)
-	return park(tb, in, claim, n)
-}
-
-func park(tb testing.TB, in *inbox.Inbox, claim *inbox.Claim, n int) *inbox.Question {
-	tb.Helper()
-	_, err := in.Park(context.Background(), claim, asking(n))
-	must(tb, err)
-	list, err := in.Questions(context.Background(), claim.Principal, inbox.QuestionFilter{Call: claim.Call, Limit: 1})
-	must(tb, err)
-	return list[0]
-}
-
-// resume answers and brings the call to the wire again: three transactions.
-func resume(tb testing.TB, in *inbox.Inbox, q *inbox.Question) *inbox.Claim {
-	tb.Helper()
-	ctx := context.Background()
-	_, err := in.Answer(ctx, q.Principal, q.ID, inbox.Answer{Action: inbox.Accept, Content: json.RawMessage(`{"seat":"12A"}`)})
-	must(tb, err)
-	claim, _, err := in.ClaimNext(ctx, nil)
-	must(tb, err)
-	_, err = in.Answers(ctx, claim)
-	must(tb, err)
-	_, err = in.Mark(ctx, claim, inbox.Binding{})
-	must(tb, err)
-	return claim
-}
-
-// BenchmarkCycle parks, answers and resumes one call after the other, in turns
-// with the floor: a plain loop on the same driver, a batch a transaction, that
-// writes as many bytes into the same tables in as many durable transactions.
-// of-floor is how fast it is beside the floor: 1 is as fast.
 func BenchmarkCycle(b *testing.B) {
 	store, err := pgstore.Open(b.Context(), servicetest.Postgres(b), nil)
 	must(b, err)
 	defer store.Close()
-	in := inbox.New(store, inbox.NewKeys(), unlimited)
-	q := waiting(b, in, person(0), 0)
-	floor := newFloor(b, store, q)
-	const turn = 20
-	var own, least time.Duration
-	var ratios []float64
-	cycles := 0
-	for i := 0; b.Loop(); i++ {
-		// A turn of each; what shares the machine meets both alike.
-		start := time.Now()
-		for n := range turn {
-			if n == 0 { // a call with few questions, as calls are
-				q = waiting(b, in, person(i+1), n)
-				start = time.Now()
-			}
-			q = park(b, in, resume(b, in, q), n+1)
-		}
-		took := time.Since(start)
-		start = time.Now()
-		for n := range turn {
-			floor.cycle(b, i*turn+n)
-		}
-		plain := time.Since(start)
-		own, least = own+took, least+plain
-		ratios = append(ratios, float64(plain)/float64(took))
-		cycles += turn
-	}
-	slices.Sort(ratios)
-	b.ReportMetric(ratios[len(ratios)/2], "of-floor") // the median of the turns
-	b.ReportMetric(float64(cycles)/own.Seconds(), "cycles/s")
-	b.ReportMetric(float64(cycles)/least.Seconds(), "floor-cycles/s")
+	storebench.Cycle(b, store, floor(b))
 }
 
-// floor writes rows without looking at them: two round trips a transaction, as
-// the row of the principal is taken before the rest is sent.
-type floor struct {
-	conn            *pgx.Conn
-	detail, content [2][]byte
-}
-
-func newFloor(b *testing.B, store *pgstore.Store, q *inbox.Question) *floor {
+// floor returns what writes rows of one person on the same driver into the same
+// tables: two round trips a transaction, as the row of the person is locked
+// before the rest is sent.
+func floor(b *testing.B) func(*storebench.Transaction) {
 	dsn := servicetest.Postgres(b)
-	empty, err := pgstore.Open(b.Context(), dsn, nil) // the same tables
+	empty, err := pgstore.Open(b.Context(), dsn, nil) // makes the tables
 	must(b, err)
 	must(b, empty.Close())
-	f := &floor{conn: servicetest.Conn(b, dsn)}
-	_, err = f.conn.Exec(b.Context(), `INSERT INTO inbox_principals (key) VALUES ('ann')`)
-	must(b, err)
-	must(b, store.View(b.Context(), q.Principal.Key(), func(tx inbox.Tx) error {
-		call, err := tx.Call(q.Call)
-		must(b, err)
-		question, err := tx.Question(q.ID)
-		must(b, err)
-		f.detail, f.content = [2][]byte{call.Detail, question.Detail}, [2][]byte{call.Content, question.Content}
-		return nil
-	}))
-	return f
-}
-
-// cycle is answer (call and question), claim (call), mark (call), park (call
-// and question): what a cycle of the inbox stores.
-func (f *floor) cycle(b *testing.B, n int) {
 	ctx := context.Background()
-	for i, question := range []bool{true, false, false, true} {
+	conn := servicetest.Conn(b, dsn)
+	_, err = conn.Exec(ctx, `INSERT INTO inbox_principals (key) VALUES ('ann')`)
+	must(b, err)
+	last := int64(0)
+	moment := func(t time.Time) *time.Time {
+		if t.IsZero() {
+			return nil
+		}
+		return &t
+	}
+	return func(t *storebench.Transaction) {
 		batch := &pgx.Batch{}
 		batch.Queue(`BEGIN`)
 		batch.Queue(`SELECT id FROM inbox_principals WHERE key = 'ann' FOR UPDATE`)
-		must(b, f.conn.SendBatch(ctx, batch).Close())
+		must(b, conn.SendBatch(ctx, batch).Close())
 		batch = &pgx.Batch{}
-		event := func(id string) {
-			batch.Queue(`UPDATE inbox_principals SET last_event = last_event + 1 WHERE key = 'ann'`)
-			batch.Queue(`INSERT INTO inbox_events SELECT id, last_event, 'call', $1 FROM inbox_principals WHERE key = 'ann'`, id)
+		for _, e := range t.Events {
+			last++
+			batch.Queue(`INSERT INTO inbox_events VALUES (1, $1, $2, $3)`, last, string(e.Kind), e.ID)
 		}
-		call := fmt.Sprint("c_", n/20)
-		event(call)
-		batch.Queue(`INSERT INTO inbox_calls VALUES ($1, 1, $2, '', 's', $3, 1, '', NULL, NULL, now(), now(), NULL, $4, $5)
-			ON CONFLICT (id) DO UPDATE SET state = excluded.state, detail = excluded.detail, content = excluded.content`,
-			call, int64(n), []string{"ready", "claimed", "sent", "waiting"}[i], f.detail[0], f.content[0])
-		if question {
-			id := fmt.Sprint("q_", n+i/3)
-			event(id)
-			batch.Queue(`INSERT INTO inbox_questions VALUES ($1, 1, $2, $3, '', 's', $4, 1, now(), now(), NULL, $5, $6)
-				ON CONFLICT (id) DO UPDATE SET state = excluded.state, due = excluded.due, detail = excluded.detail, content = excluded.content`,
-				id, call, int64(n), []string{"accepted", "open"}[i/3], f.detail[1], f.content[1])
+		for _, row := range t.Audit {
+			batch.Queue(`INSERT INTO inbox_audit (principal, at, kind, call, detail) VALUES (1, $1, $2, $3, $4)`,
+				row.At, string(row.Kind), string(row.Call), row.Detail)
 		}
+		for _, row := range t.Calls {
+			batch.Queue(`INSERT INTO inbox_calls VALUES ($1, 1, $2, '', 's', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+				ON CONFLICT (id) DO UPDATE SET state = excluded.state, version = excluded.version, owner = excluded.owner, due = excluded.due,
+					updated = excluded.updated, detail = excluded.detail, content = excluded.content`,
+				string(row.ID), row.Seq, string(row.State), row.Version, row.Owner, moment(row.Due), moment(row.NotBefore),
+				row.Created, row.Updated, moment(row.Ended), row.Detail, row.Content)
+		}
+		for _, row := range t.Questions {
+			batch.Queue(`INSERT INTO inbox_questions VALUES ($1, 1, $2, $3, '', 's', $4, $5, $6, $7, $8, $9, $10)
+				ON CONFLICT (id) DO UPDATE SET state = excluded.state, version = excluded.version, due = excluded.due,
+					closed = excluded.closed, detail = excluded.detail, content = excluded.content`,
+				string(row.ID), string(row.Call), row.Seq, string(row.State), row.Version, moment(row.Due),
+				row.Created, moment(row.Closed), row.Detail, row.Content)
+		}
+		batch.Queue(`UPDATE inbox_principals SET last_event = $1 WHERE id = 1`, last)
 		batch.Queue(`COMMIT`)
-		must(b, f.conn.SendBatch(ctx, batch).Close())
+		must(b, conn.SendBatch(ctx, batch).Close())
 	}
 }
 
-// BenchmarkAnswerToResume measures from the person's answer to the committed
-// mark of the resume, while so many other questions are open: in turns, so that
-// what shares the machine meets all alike.
 func BenchmarkAnswerToResume(b *testing.B) {
-	sizes := []int{1_000, 100_000, 1_000_000}
-	inboxes := make([]*inbox.Inbox, len(sizes))
-	for i, open := range sizes {
-		store := filled(b, open)
-		defer store.Close()
-		inboxes[i] = inbox.New(store, inbox.NewKeys(), unlimited)
-	}
-	times := make([][]time.Duration, len(sizes))
-	for n := 0; b.Loop(); n++ {
-		for turn := range 100 {
-			for i, in := range inboxes {
-				q := waiting(b, in, person(100*n+turn), n)
-				start := time.Now()
-				resume(b, in, q)
-				times[i] = append(times[i], time.Since(start))
-			}
-		}
-	}
-	of := func(i, percent int) float64 {
-		slices.Sort(times[i])
-		return float64(times[i][len(times[i])*percent/100].Microseconds())
-	}
-	for i, open := range sizes {
-		b.ReportMetric(of(i, 50), fmt.Sprint("p50-", open, "-µs"))
-		b.ReportMetric(of(i, 99), fmt.Sprint("p99-", open, "-µs"))
-		b.ReportMetric(of(i, 99)/of(0, 99), fmt.Sprint("p99-", open, "-of-first"))
-	}
+	storebench.AnswerToResume(b, func(open int) inbox.Store { return filled(b, open) })
 }
 
 // filled returns a store with so many waiting calls, with an open question each,
@@ -226,21 +102,10 @@ func filled(b testing.TB, open int) *pgstore.Store {
 		now() + (1 + i % 100) * interval '1 hour', now(), NULL, '{}', decode(repeat('5a', 500), 'hex')`+each, open)
 	run(`VACUUM ANALYZE inbox_calls, inbox_questions, inbox_principals`) // as the database does by itself some time later
 	run(`CHECKPOINT`)
+	b.Cleanup(func() { must(b, store.Close()) })
 	return store
 }
 
-// TestParkedTakesNoGoroutine: what waits for a person waits in the store alone.
 func TestParkedTakesNoGoroutine(t *testing.T) { // beside no other test
-	store := mustOpen(t, servicetest.Postgres(t), nil)
-	in := inbox.New(store, inbox.NewKeys(), unlimited)
-	waiting(t, in, person(0), 0) // connections are open
-	before := runtime.NumGoroutine()
-	for n := range 100 {
-		waiting(t, in, person(0), n)
-	}
-	// Some come and go by themselves (the pool's, the runtime's); one for each
-	// call would be a hundred.
-	if after := runtime.NumGoroutine(); after > before+10 {
-		t.Errorf("100 parked calls: %d goroutines became %d", before, after)
-	}
+	storebench.ParkedTakesNoGoroutine(t, mustOpen(t, servicetest.Postgres(t), nil))
 }

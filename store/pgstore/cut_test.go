@@ -230,7 +230,7 @@ func TestCutAfterTheMark(t *testing.T) {
 
 func resolve(t *testing.T, c *cable, claim *inbox.Claim, how inbox.Resolution) {
 	t.Helper()
-	if _, err := c.in.Resolve(t.Context(), cutPerson, claim.Call, how); err != nil {
+	if _, err := c.in.Resolve(t.Context(), cutPerson, claim.Call, how, ""); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -91,15 +91,23 @@ func (s *Store) callsAndPrincipals() string {
 }
 
 // Ready implements [inbox.Store].
-func (s *Store) Ready(ctx context.Context, servers []string, limit int) ([]inbox.Ref, error) {
+func (s *Store) Ready(ctx context.Context, servers []string, after inbox.Ref, limit int) ([]inbox.Ref, error) {
+	if err := texts(after.ID()); err != nil {
+		return nil, err
+	}
 	f := &filter{args: []any{s.clock()}}
 	in(f, `c.server`, servers)
 	if f.nothing {
 		return nil, s.check(ctx)
 	}
 	f.where = append(f.where, `c.state = 'ready'`, `(c.not_before IS NULL OR c.not_before <= `+atNow+`)`)
+	if after.ID() != "" {
+		n := len(f.args)
+		f.where = append(f.where, `(c.updated, c.id) > ($`+strconv.Itoa(n+1)+`, $`+strconv.Itoa(n+2)+`)`)
+		f.args = append(f.args, always(after.Due), after.ID())
+	}
 	f.args = append(f.args, limit)
-	return s.refs(ctx, `SELECT p.key, c.id, '', '', NULL::timestamptz`+s.callsAndPrincipals()+`
+	return s.refs(ctx, `SELECT p.key, c.id, '', '', c.updated`+s.callsAndPrincipals()+`
 		WHERE `+strings.Join(f.where, ` AND `)+` ORDER BY c.updated, c.id LIMIT $`+strconv.Itoa(len(f.args)), f.args...)
 }
 
@@ -127,15 +135,20 @@ func (s *Store) Due(ctx context.Context, after inbox.Ref, limit int) ([]inbox.Re
 }
 
 // NextDue implements [inbox.Store].
-func (s *Store) NextDue(ctx context.Context) (next time.Time, err error) {
+func (s *Store) NextDue(ctx context.Context) (wait time.Duration, err error) {
 	err = s.read(ctx, func(conn *pgxpool.Conn) error {
-		return conn.QueryRow(ctx, `SELECT min(at) FROM (
+		var now, next time.Time
+		err := conn.QueryRow(ctx, `SELECT `+atNow+`, min(at) FROM (
 			SELECT min(due) AS at FROM `+s.tables.calls+` WHERE due > `+atNow+`
 			UNION ALL SELECT min(not_before) FROM `+s.tables.calls+` WHERE state = 'ready' AND not_before > `+atNow+`
 			UNION ALL SELECT min(due) FROM `+s.tables.questions+` WHERE due > `+atNow+`
-			UNION ALL SELECT min(due) FROM `+s.tables.approvals+` WHERE due > `+atNow+`) AS next`, s.clock()).Scan(column{&next})
+			UNION ALL SELECT min(due) FROM `+s.tables.approvals+` WHERE due > `+atNow+`) AS next`, s.clock()).Scan(column{&now}, column{&next})
+		if wait = 0; err == nil && !next.IsZero() {
+			wait = next.Sub(now)
+		}
+		return err
 	})
-	return next, err
+	return wait, err
 }
 
 // Ended implements [inbox.Store].

@@ -40,12 +40,18 @@ func TestIndexes(t *testing.T) {
 
 	for range 10 { // PostgreSQL may change its plan after five
 		for name, find := range map[string]func() ([]inbox.Ref, error){
-			"Ready": func() ([]inbox.Ref, error) { return store.Ready(t.Context(), nil, 8) },
+			"Ready": func() ([]inbox.Ref, error) { return store.Ready(t.Context(), nil, inbox.Ref{}, 8) },
+			"Ready of servers": func() ([]inbox.Ref, error) {
+				return store.Ready(t.Context(), []string{"s_0", "s_3"}, inbox.Ref{Call: "c", Due: time.Unix(0, 0)}, 8)
+			},
 			"Due":   func() ([]inbox.Ref, error) { return store.Due(t.Context(), inbox.Ref{}, 8) },
 			"Owned": func() ([]inbox.Ref, error) { return store.Owned(t.Context(), "m/", "", 8) },
 			"Find":  func() ([]inbox.Ref, error) { return store.Find(t.Context(), "s_3", "done", "", 8) },
 			"Assigned": func() ([]inbox.Ref, error) {
 				return store.Assigned(t.Context(), inbox.AssignedQuery{Assignees: []string{"x_0", "y"}, Open: true, Limit: 8})
+			},
+			"Assigned ever": func() ([]inbox.Ref, error) {
+				return store.Assigned(t.Context(), inbox.AssignedQuery{Assignees: []string{"x_50"}, Limit: 8})
 			},
 			"Ended": func() ([]inbox.Ref, error) { return store.Ended(t.Context(), 0, inbox.Ref{}, 8) },
 		} {
@@ -107,7 +113,7 @@ func TestIndexes(t *testing.T) {
 		var missing []string
 		for _, index := range []string{
 			"inbox_calls_ready", "inbox_calls_later", "inbox_calls_due", "inbox_calls_owner", "inbox_calls_server", "inbox_calls_ended",
-			"inbox_approvals_due", "inbox_approvals_assigned", "inbox_approvals_standing", "inbox_approvals_call", "inbox_audit_page", "inbox_audit_pkey",
+			"inbox_approvals_due", "inbox_approvals_assigned", "inbox_approvals_undecided", "inbox_approvals_standing", "inbox_approvals_call", "inbox_audit_page", "inbox_audit_pkey",
 			"inbox_calls_page", "inbox_calls_conversation", "inbox_questions_call", "inbox_questions_due", "inbox_questions_recent",
 		} {
 			if used[index] == 0 {

@@ -37,7 +37,7 @@ func TestTexts(t *testing.T) {
 			t.Errorf("Update: %v", err)
 		}
 		for _, find := range []func() ([]inbox.Ref, error){
-			func() ([]inbox.Ref, error) { return store.Ready(t.Context(), []string{bad}, 9) },
+			func() ([]inbox.Ref, error) { return store.Ready(t.Context(), []string{bad}, inbox.Ref{}, 9) },
 			func() ([]inbox.Ref, error) { return store.Owned(t.Context(), bad, "", 9) },
 			func() ([]inbox.Ref, error) { return store.Find(t.Context(), bad, inbox.Ready, "", 9) },
 		} {
@@ -145,7 +145,10 @@ func TestModes(t *testing.T) {
 				t.Fatalf("View: %v", err)
 			}
 			for name, find := range map[string]func() ([]inbox.Ref, error){
-				"Ready":    func() ([]inbox.Ref, error) { return store.Ready(t.Context(), []string{"r", "s"}, 9) },
+				"Ready": func() ([]inbox.Ref, error) { return store.Ready(t.Context(), []string{"r", "s"}, inbox.Ref{}, 9) },
+				"Ready next": func() ([]inbox.Ref, error) {
+					return store.Ready(t.Context(), []string{"r", "s"}, inbox.Ref{Call: "a", Due: now.Add(-time.Hour)}, 9)
+				},
 				"Due":      func() ([]inbox.Ref, error) { return store.Due(t.Context(), inbox.Ref{}, 9) },
 				"Due next": func() ([]inbox.Ref, error) { return store.Due(t.Context(), inbox.Ref{Call: "a", Due: now}, 9) },
 				"Owned":    func() ([]inbox.Ref, error) { return store.Owned(t.Context(), "m/", "", 9) },
@@ -159,7 +162,7 @@ func TestModes(t *testing.T) {
 			if refs, err := store.Ended(t.Context(), time.Hour, inbox.Ref{}, 9); len(refs) != 0 || err != nil {
 				t.Errorf("Ended an hour ago = %+v, %v", refs, err)
 			}
-			if next, err := store.NextDue(t.Context()); !next.Equal(now.Add(time.Hour)) || err != nil {
+			if next, err := store.NextDue(t.Context()); next <= 50*time.Minute || next > time.Hour || err != nil {
 				t.Errorf("NextDue = %v, %v", next, err)
 			}
 			if rows, err := store.Audit(t.Context(), 0, 9); len(rows) != 1 || err != nil || rows[0].Principal != "p" || !bytes.Equal(rows[0].Detail, content) || !rows[0].At.Equal(now) {

@@ -384,7 +384,8 @@ func (t *tx) Erase(last *inbox.AuditRow) error {
 		}
 	}
 	return errors.Join(
-		t.exec(`DELETE FROM `+tables.principals+` WHERE id = $1`, t.principal),
+		t.exec(`DELETE FROM `+tables.principals+` WHERE id = $1 AND NOT disabled`, t.principal),
+		t.exec(`UPDATE `+tables.principals+` SET last_event = 0 WHERE id = $1`, t.principal),
 		t.exec(`INSERT INTO `+tables.audit+` (at, kind, call, detail) VALUES ($1, $2, $3, $4)`,
 			always(last.At), string(last.Kind), string(last.Call), blob(last.Detail)))
 }

@@ -2,31 +2,88 @@ package pgstore_test
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/pgschema"
 	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/store/pgstore"
 )
 
-// TestUpgrade brings the tables of the first version, with what is in them, up
-// to date, and plays a program of that version beside it.
+// TestUpgrade brings the tables of each older version, with what programs of
+// that version keep in them, up to date, and plays one of them beside it.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
-	dsn := servicetest.Postgres(t)
-	if err := put(t, mustOpen(t, dsn, nil), "p", "c_1"); err != nil {
+	files, err := fs.Glob(os.DirFS("."), "migrations/*.sql")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("migrations %q, %v", files, err)
+	}
+	for version := 1; version < len(files); version++ {
+		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			t.Parallel()
+			dsn := servicetest.Postgres(t)
+			makeVersion(t, dsn, files[:version])
+			from, to, err := pgstore.Migrate(t.Context(), dsn, nil)
+			if from != version || to != len(files) || err != nil {
+				t.Fatalf("Migrate = %d, %d, %v", from, to, err)
+			}
+			checkUpgrade(t, dsn)
+		})
+	}
+}
+
+// makeVersion makes the tables with the migrations of an older version, and a call.
+func makeVersion(t *testing.T, dsn string, files []string) {
+	t.Helper()
+	older := fstest.MapFS{}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		older[name] = &fstest.MapFile{Data: text}
+	}
+	if _, to, err := pgschema.Migrate(t.Context(), dsn, pgschema.Options{Table: "inbox_schema", Migrations: older}); err != nil || to != len(files) {
+		t.Fatalf("Migrate to version %d = %d, %v", len(files), to, err)
+	}
+	// What this version writes of a call, in columns that the older one has.
+	now := servicetest.Postgres(t)
+	if err := put(t, mustOpen(t, now, nil), "p", "c_1"); err != nil {
 		t.Fatal(err)
 	}
 	conn := servicetest.Conn(t, dsn)
-	execute(t, conn, `DROP TABLE inbox_approvals, inbox_audit`)
-	execute(t, conn, `ALTER TABLE inbox_principals DROP COLUMN disabled`)
-	execute(t, conn, `DELETE FROM inbox_schema WHERE version > 1`)
-
-	from, to, err := pgstore.Migrate(t.Context(), dsn, nil)
-	if from != 1 || to < 3 || err != nil {
-		t.Fatalf("Migrate = %d, %d, %v", from, to, err)
+	for _, table := range []string{"inbox_principals", "inbox_calls", "inbox_events"} {
+		var columns string
+		err := conn.QueryRow(t.Context(), `SELECT string_agg(quote_ident(column_name), ', ') FROM information_schema.columns
+			WHERE table_schema = current_schema() AND table_name = $1`, table).Scan(&columns)
+		if err != nil || !strings.Contains(columns, ",") {
+			t.Fatalf("columns of %s: %q, %v", table, columns, err)
+		}
+		execute(t, conn, fmt.Sprintf(`INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %[2]s FROM %s.%[1]s`, table, columns, schemaOf(t, now)))
+		if table == "inbox_principals" { // as if the older program had counted
+			execute(t, conn, `SELECT setval(pg_get_serial_sequence('inbox_principals', 'id'), max(id)) FROM inbox_principals`)
+		}
 	}
-	store := mustOpen(t, dsn, nil)
+}
+
+// schemaOf is the schema that a connection string names.
+func schemaOf(t *testing.T, dsn string) string {
+	t.Helper()
+	at, err := url.Parse(dsn)
+	if err != nil || at.Query().Get("search_path") == "" {
+		t.Fatalf("%s names no schema (%v)", dsn, err)
+	}
+	return at.Query().Get("search_path")
+}
+
+func checkUpgrade(t *testing.T, dsn string) {
+	store, conn := mustOpen(t, dsn, nil), servicetest.Conn(t, dsn)
 	fill := func(principal string) {
 		t.Helper()
 		err := store.Update(t.Context(), principal, func(tx inbox.Tx) error {
@@ -39,7 +96,7 @@ func TestUpgrade(t *testing.T) {
 		}
 	}
 	fill("p")
-	err = store.View(t.Context(), "p", func(tx inbox.Tx) error {
+	err := store.View(t.Context(), "p", func(tx inbox.Tx) error {
 		if disabled, err := tx.Disabled(); disabled || err != nil {
 			t.Errorf("Disabled = %t, %v", disabled, err)
 		}

@@ -53,7 +53,7 @@ func (t *tx) Approvals(q inbox.ApprovalQuery) ([]*inbox.ApprovalRow, error) {
 		f.add(`standing <> ''`)
 	}
 	var list []*inbox.ApprovalRow
-	err := t.rows(`SELECT `+approvalColumns+` FROM inbox_approvals`+f.newest(q.Before, q.Limit), f.args, func(rows *sql.Rows) error {
+	err := t.rows(`SELECT `+approvalColumns+` FROM `+along(`inbox_approvals`, `inbox_approvals_call`, string(q.Call))+f.newest(q.Before, q.Limit), f.args, func(rows *sql.Rows) error {
 		row := &inbox.ApprovalRow{}
 		list = append(list, row)
 		return rows.Scan(scanApproval(row)...)

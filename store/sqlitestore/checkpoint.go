@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
+	"time"
 )
 
 // logSizes bound the write-ahead log, in pages of 4 KiB.
@@ -11,6 +12,10 @@ type logSizes struct {
 	bound int // a log that is longer begins anew as soon as no reader needs it: a writer waits for that
 	kept  int // what is left of the log's file when it begins anew
 }
+
+// lookEvery bounds how often the log is looked at, and with it by how little what
+// is committed meanwhile can pass a bound.
+const lookEvery = 5 * time.Millisecond
 
 var standardSizes = logSizes{step: 1_000, bound: 8_000, kept: 16_000}
 
@@ -38,12 +43,20 @@ func (s *Store) committed() {
 // checkpoint is the goroutine that moves what was committed. It ends after Close.
 func (s *Store) checkpoint() {
 	defer close(s.moved)
+	pause := time.NewTimer(0) // between looks, each of which costs as much as a short commit
+	defer pause.Stop()
 	for {
+		select {
+		case <-pause.C:
+		case <-s.done:
+			return
+		}
 		select {
 		case <-s.grown:
 			// As where SQLite does it, an error leaves the log as it is: it only grows until a later try. What is
 			// wrong with the disk is told to whoever commits.
 			_ = s.move(context.Background())
+			pause.Reset(lookEvery)
 		case <-s.done:
 			return
 		}
@@ -63,7 +76,7 @@ func (s *Store) move(ctx context.Context) error {
 		return nil // a reader needs what the file had
 	}
 	c.tried = now.pages
-	const passive = `PRAGMA wal_checkpoint(PASSIVE)` // waits for nobody, and nobody for it
+	const passive = `PRAGMA wal_checkpoint(PASSIVE)` //nolint:gosec // no password: it waits for nobody, and nobody for it
 	if now, err = c.run(ctx, passive); err != nil || now.pages < c.sizes.bound {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/storebench"
 	"github.com/parley-mcp/parley/store/sqlitestore"
 )
 
@@ -19,10 +20,10 @@ func TestLogIsBounded(t *testing.T) {
 	store, err := sqlitestore.OpenSized(path, step, bound, kept)
 	must(t, err)
 	defer store.Close()
-	in := inbox.New(store, inbox.NewKeys(), unlimited)
+	in := storebench.New(store)
 	n := 0
 	commit := func() {
-		waiting(t, in, person(n), n)
+		storebench.Waiting(t, in, storebench.Person(n), n)
 		n++
 	}
 	pages := func() int {
@@ -42,7 +43,7 @@ func TestLogIsBounded(t *testing.T) {
 		t.Errorf("the log became %d pages long; the bound is %d", longest, bound)
 	}
 
-	must(t, store.View(context.Background(), person(0).Key(), func(tx inbox.Tx) error {
+	must(t, store.View(context.Background(), storebench.Person(0).Key(), func(tx inbox.Tx) error {
 		for range 100 { // what this reader sees stays as it is
 			commit()
 		}
@@ -69,7 +70,7 @@ func TestLogIsMoved(t *testing.T) {
 	defer first.Close()
 	keys := inbox.NewKeys()
 	for n := range 20 {
-		waiting(t, inbox.New(first, keys, unlimited), person(n), n)
+		storebench.Waiting(t, inbox.New(first, keys, nil), storebench.Person(n), n)
 	}
 	second, err := sqlitestore.OpenSized(path, 20, 160, 320)
 	must(t, err)
@@ -81,7 +82,7 @@ func TestLogIsMoved(t *testing.T) {
 			break // or the time of the tests ends
 		}
 	}
-	list, err := inbox.New(second, keys, unlimited).Questions(t.Context(), person(3), inbox.QuestionFilter{})
+	list, err := inbox.New(second, keys, nil).Questions(t.Context(), storebench.Person(3), inbox.QuestionFilter{})
 	must(t, err)
 	if len(list) != 1 || list[0].State != inbox.Open {
 		t.Errorf("after the log was moved the person has %d questions: %+v", len(list), list)

@@ -31,3 +31,24 @@ func Log(ctx context.Context, path string) (pages, moved int, err error) {
 	err = db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(NOOP)`).Scan(&busy, &pages, &moved)
 	return pages, moved, errors.Join(err, db.Close())
 }
+
+// Finds are the texts of the statements that the handle has run outside of
+// transactions that write.
+func (s *Store) Finds() map[string]bool {
+	all := map[string]bool{}
+	var sessions []*session
+	for range cap(s.reading) { // nobody reads now
+		one := <-s.reading
+		sessions = append(sessions, one)
+		if one.statements == nil {
+			continue
+		}
+		for query := range one.statements.known {
+			all[query] = true
+		}
+	}
+	for _, one := range sessions {
+		s.reading <- one
+	}
+	return all
+}

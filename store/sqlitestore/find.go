@@ -10,11 +10,14 @@ import (
 )
 
 // Ready implements [inbox.Store].
-func (s *Store) Ready(ctx context.Context, servers []string, limit int) ([]inbox.Ref, error) {
+func (s *Store) Ready(ctx context.Context, servers []string, after inbox.Ref, limit int) ([]inbox.Ref, error) {
 	f := &filter{}
 	f.add(`c.state = 'ready' AND (c.not_before IS NULL OR c.not_before <= ?)`, s.clock().UnixMicro())
-	in(f, `c.server`, servers)
-	return s.refs(ctx, `SELECT p.key, c.id, '', '', NULL FROM inbox_calls c JOIN inbox_principals p ON p.id = c.principal
+	in(f, `+c.server`, servers) // with the sign SQLite does not collect them by server, to sort them all
+	if after.ID() != "" {
+		f.add(`(c.updated, c.id) > (?, ?)`, toMicros(after.Due), after.Call)
+	}
+	return s.refs(ctx, `SELECT p.key, c.id, '', '', c.updated FROM inbox_calls c JOIN inbox_principals p ON p.id = c.principal
 		WHERE `+strings.Join(f.where, ` AND `)+` ORDER BY c.updated, c.id LIMIT ?`, append(f.args, limit)...)
 }
 
@@ -24,29 +27,37 @@ func (s *Store) Due(ctx context.Context, after inbox.Ref, limit int) ([]inbox.Re
 	if after.ID() != "" {
 		from = after.Due.UnixMicro()
 	}
+	// Each kind is cut to a page of its own before they are put in one order: SQLite
+	// walks along an index then, and does not sort all that is due for every page.
+	of := func(columns, table string) string {
+		return `SELECT * FROM (SELECT p.key, ` + columns + `, r.due, r.id FROM ` + table + ` r JOIN inbox_principals p ON p.id = r.principal
+			WHERE r.due <= ?1 AND (r.due, r.id) > (?2, ?3) ORDER BY r.due, r.id LIMIT ?4)`
+	}
 	return s.refs(ctx, `SELECT key, call, question, approval, due FROM (
-			SELECT p.key, c.id AS call, '' AS question, '' AS approval, c.due, c.id FROM inbox_calls c JOIN inbox_principals p ON p.id = c.principal
-			WHERE c.due <= ?1 AND (c.due, c.id) > (?2, ?3)
+			`+of(`r.id AS call, '' AS question, '' AS approval`, `inbox_calls`)+`
 			UNION ALL
-			SELECT p.key, q.call, q.id, '', q.due, q.id FROM inbox_questions q JOIN inbox_principals p ON p.id = q.principal
-			WHERE q.due <= ?1 AND (q.due, q.id) > (?2, ?3)
+			`+of(`r.call, r.id, ''`, `inbox_questions`)+`
 			UNION ALL
-			SELECT p.key, a.call, '', a.id, a.due, a.id FROM inbox_approvals a JOIN inbox_principals p ON p.id = a.principal
-			WHERE a.due <= ?1 AND (a.due, a.id) > (?2, ?3)
+			`+of(`r.call, '', r.id`, `inbox_approvals`)+`
 		) ORDER BY due, id LIMIT ?4`, s.clock().UnixMicro(), from, after.ID(), limit)
 }
 
 // NextDue implements [inbox.Store].
-func (s *Store) NextDue(ctx context.Context) (next time.Time, err error) {
+func (s *Store) NextDue(ctx context.Context) (wait time.Duration, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		return t.row(`SELECT min(at) FROM (
+		var next time.Time
+		err := t.row(`SELECT min(at) FROM (
 			SELECT min(due) AS at FROM inbox_calls WHERE due > ?1
 			UNION ALL SELECT min(not_before) FROM inbox_calls WHERE state = 'ready' AND not_before > ?1
 			UNION ALL SELECT min(due) FROM inbox_questions WHERE due > ?1
 			UNION ALL SELECT min(due) FROM inbox_approvals WHERE due > ?1)`,
 			[]any{t.now.UnixMicro()}, column{&next})
+		if wait = 0; err == nil && !next.IsZero() {
+			wait = next.Sub(t.now)
+		}
+		return err
 	})
-	return next, err
+	return wait, err
 }
 
 // Ended implements [inbox.Store].

@@ -82,12 +82,12 @@ func (s *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-func (s *statements) exec(ctx context.Context, query string, args ...any) error {
+func (s *statements) exec(ctx context.Context, query string) error {
 	stmt, err := s.get(ctx, query)
 	if err != nil {
 		return err
 	}
-	_, err = stmt.ExecContext(ctx, args...)
+	_, err = stmt.ExecContext(ctx)
 	return err
 }
 

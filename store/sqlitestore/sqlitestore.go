@@ -17,6 +17,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -33,6 +34,11 @@ var ErrStoreClosed = errors.New("sqlitestore: closed")
 // Options of a [Store]; zero fields are the defaults.
 type Options struct {
 	Now func() time.Time // default time.Now. All processes on a file share the clock of their machine
+
+	// KeepTables has Open neither make a file nor change its tables, and refuse those of
+	// another version than this program's. It is for who only reads, beside a program
+	// that may be of an older version.
+	KeepTables bool
 }
 
 // Store is one handle on a file. It is safe for concurrent use.
@@ -68,6 +74,12 @@ func Open(path string, options *Options) (*Store, error) {
 }
 
 func open(path string, options *Options, sizes logSizes) (_ *Store, err error) {
+	keep := options != nil && options.KeepTables
+	if keep {
+		if _, err := os.Stat(path); err != nil {
+			return nil, errors.Unwrap(err) // the caller names the path
+		}
+	}
 	if err := sqlitefile.Prepare(path); err != nil {
 		return nil, err
 	}
@@ -103,11 +115,19 @@ func open(path string, options *Options, sizes logSizes) (_ *Store, err error) {
 	}
 
 	ctx := context.Background()
+	if keep { // before Connect, which would switch a file of somebody else's to WAL
+		if err := sqlitefile.Check(ctx, s.writer, "inbox_schema", migrations); err != nil {
+			return nil, err
+		}
+	}
 	conn, err := sqlitefile.Connect(ctx, s.writer)
 	if err != nil {
 		return nil, err
 	}
-	if err := sqlitefile.Migrate(ctx, conn, "inbox_schema", migrations); err != nil {
+	if !keep {
+		err = sqlitefile.Migrate(ctx, conn, "inbox_schema", migrations)
+	}
+	if err != nil {
 		conn.Close()
 		return nil, err
 	}

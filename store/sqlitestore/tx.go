@@ -190,6 +190,16 @@ func (f *filter) text(columnName, value string) {
 	}
 }
 
+// along is the table, read along an index where only is given. Left to itself SQLite, which
+// does not know how few rows a call has, goes through all rows of the principal, since
+// their index is in the order of the page.
+func along(table, index, only string) string {
+	if only == "" {
+		return table
+	}
+	return table + ` INDEXED BY ` + index
+}
+
 func in[S ~string](f *filter, columnName string, values []S) {
 	if len(values) == 0 {
 		return
@@ -285,7 +295,7 @@ func (t *tx) Questions(q inbox.QuestionQuery) ([]*inbox.QuestionRow, error) {
 	f.text(`server`, q.Server)
 	in(f, `state`, q.States)
 	var list []*inbox.QuestionRow
-	err := t.rows(`SELECT `+questionColumns+` FROM inbox_questions`+f.newest(q.Before, q.Limit), f.args, func(rows *sql.Rows) error {
+	err := t.rows(`SELECT `+questionColumns+` FROM `+along(`inbox_questions`, `inbox_questions_call`, string(q.Call))+f.newest(q.Before, q.Limit), f.args, func(rows *sql.Rows) error {
 		row := &inbox.QuestionRow{}
 		list = append(list, row)
 		return rows.Scan(scanQuestion(row)...)
@@ -364,15 +374,28 @@ func (t *tx) Erase(last *inbox.AuditRow) error {
 			return err
 		}
 	}
-	if err := t.exec(`DELETE FROM inbox_principals WHERE id = ?`, t.principal); err != nil {
+	if err := t.exec(`DELETE FROM inbox_principals WHERE id = ? AND NOT disabled`, t.principal); err != nil {
+		return err
+	}
+	if err := t.exec(`UPDATE inbox_principals SET last_event = 0 WHERE id = ?`, t.principal); err != nil {
 		return err
 	}
 	return t.appendAudit(nil, last)
 }
 
-// View implements [inbox.Store].
+// View implements [inbox.Store]. SQLite takes the snapshot with the first statement.
 func (s *Store) View(ctx context.Context, principal string, f func(inbox.Tx) error) error {
-	return s.read(ctx, func(t *tx) error {
+	return s.reader(ctx, func(r *session) error {
+		// The driver reports a context that ends meanwhile also of a statement that has run.
+		if err := r.statements.exec(context.WithoutCancel(ctx), `BEGIN`); err != nil {
+			return errors.Join(err, r.close())
+		}
+		defer func() {
+			if r.rollback() != nil { // it only read, but what comes next could not
+				_ = r.close()
+			}
+		}()
+		t := s.look(ctx, r)
 		if err := t.begin(principal); err != nil {
 			return err
 		}
@@ -380,35 +403,33 @@ func (s *Store) View(ctx context.Context, principal string, f func(inbox.Tx) err
 	})
 }
 
-// read runs f on a snapshot: SQLite takes it with the first statement.
+// read runs f, which runs one statement: that is a snapshot by itself.
 func (s *Store) read(ctx context.Context, f func(*tx) error) error {
+	return s.reader(ctx, func(r *session) error { return f(s.look(ctx, r)) })
+}
+
+func (s *Store) look(ctx context.Context, r *session) *tx {
+	return &tx{caller: ctx, ctx: ctx, statements: r.statements, now: s.clock()}
+}
+
+// reader runs f on a connection that nobody else reads with.
+func (s *Store) reader(ctx context.Context, f func(*session) error) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
 	select {
 	case r := <-s.reading:
 		defer func() { s.reading <- r }()
-		return s.wrap(s.closing(ctx, s.snapshot(ctx, r, f)))
+		err := r.connect(ctx, s.readers)
+		if err == nil {
+			err = f(r)
+		}
+		return s.wrap(s.closing(ctx, err))
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.done:
 		return ErrStoreClosed
 	}
-}
-
-func (s *Store) snapshot(ctx context.Context, r *session, f func(*tx) error) error {
-	if err := r.connect(ctx, s.readers); err != nil {
-		return err
-	}
-	if err := r.statements.exec(ctx, `BEGIN`); err != nil {
-		return err
-	}
-	defer func() {
-		if r.rollback() != nil { // it only read, but what comes next could not
-			_ = r.close()
-		}
-	}()
-	return f(&tx{caller: ctx, ctx: ctx, statements: r.statements, now: s.clock()})
 }
 
 // closing puts the reason in the place of its consequences: database/sql and

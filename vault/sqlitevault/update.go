@@ -96,7 +96,7 @@ func (t *tx) exec(query string, args ...any) error {
 	if err := t.caller.Err(); err != nil {
 		return err
 	}
-	stmt, err := t.store.writes.get(t.ctx, query)
+	stmt, err := t.store.writes.get(t.ctx, query) //nolint:sqlclosecheck // kept
 	if err != nil {
 		return err
 	}

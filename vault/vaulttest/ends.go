@@ -31,6 +31,7 @@ func testOtherAccount(t *testing.T, store Store) {
 			d.save(v, func(n *vault.NewGrant) { n.Account.ID = test.old })
 			n := d.provider.Consent()
 			n.Account.ID = test.next
+			n.Flow = vault.NewSecret("state")
 			_, err := v.Save(t.Context(), adaLovelace, n)
 			asked, ok := errors.AsType[*vault.OtherAccountError](err)
 			if !ok || !errors.Is(err, vault.ErrOtherAccount) || asked.Old.ID != test.old || asked.New.ID != test.next {
@@ -65,6 +66,12 @@ func testOtherAccount(t *testing.T, store Store) {
 			}
 			if _, err := v.Decide(t.Context(), adaLovelace, asked.Decision, test.choice, test.label); !errors.Is(err, vault.ErrNotFound) {
 				t.Errorf("it was decided twice: %v", err)
+			}
+			for _, state := range []vault.Secret{n.Flow, asked.Decision} {
+				got, err := v.Finished(t.Context(), adaLovelace, state)
+				if test.choice == vault.Discard && !errors.Is(err, vault.ErrNotFound) || test.choice != vault.Discard && (err != nil || got.ID != g.ID) {
+					t.Errorf("Finished: %+v, %v", got, err)
+				}
 			}
 			d.sweep(v)
 			if got := d.provider.Revoked(); !slices.Equal(got, test.revoked) {
@@ -119,17 +126,30 @@ func testErase(t *testing.T, store Store) {
 	if _, err := v.Save(t.Context(), bobBabbage, d.provider.Consent()); err != nil {
 		t.Fatal(err)
 	}
+	before := d.save(v, func(n *vault.NewGrant) { n.Label = "before" })
+	if err := v.Delete(t.Context(), adaLovelace, before.Provider, before.Label); err != nil {
+		t.Fatal(err)
+	}
 	if err := v.Erase(t.Context(), adaLovelace); err != nil {
 		t.Fatal(err)
 	}
+	d.events = nil
 	for _, kind := range []vault.Kind{vault.KindGrant, vault.KindFlow} {
 		if rows := read(t, raw, adaLovelace.Key(), vault.Query{Kind: kind}); len(rows) != 0 {
 			t.Errorf("%d rows of kind %s are left", len(rows), kind)
 		}
 	}
 	d.sweep(v)
-	if got := d.provider.Revoked(); len(got) != 12 {
-		t.Errorf("%d tokens were revoked, want both of 5 grants and of an open decision: %q", len(got), got)
+	if got := d.provider.Revoked(); len(got) != 14 {
+		t.Errorf("%d tokens were revoked, want both of 6 grants and of an open decision: %q", len(got), got)
+	}
+	for _, e := range d.events { // which would bring back who was erased
+		if e.Principal != (vault.Principal{}) {
+			t.Errorf("after the erasure the audit is told of %+v", e)
+		}
+	}
+	if d.audited(vault.ActionRevoke) != 7 {
+		t.Errorf("%d revocations were audited", d.audited(vault.ActionRevoke))
 	}
 	if rows := read(t, raw, adaLovelace.Key(), vault.Query{Kind: vault.KindRevocation}); len(rows) != 0 {
 		t.Errorf("%d revocations are left", len(rows))

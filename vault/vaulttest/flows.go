@@ -105,6 +105,45 @@ func testFlowOnce(t *testing.T, store Store) {
 	}
 }
 
+// testFinished: who comes once more with the state of a flow finds the grant that it
+// brought, for as long as that is what there is.
+func testFinished(t *testing.T, store Store) {
+	d := newDesk(t, store)
+	v, other := d.machine(nil), d.machine(nil)
+	state := vault.NewSecret("state")
+	finished := func(p vault.Principal, state vault.Secret) bool {
+		t.Helper()
+		g, err := other.Finished(t.Context(), p, state)
+		if err != nil && !errors.Is(err, vault.ErrNotFound) || err == nil && (g.Provider != server || g.Status != vault.Alive) {
+			t.Errorf("Finished: %+v, %v", g, err)
+		}
+		return err == nil
+	}
+	if finished(adaLovelace, state) {
+		t.Error("finished before it was")
+	}
+	d.save(v, func(n *vault.NewGrant) { n.Flow = state })
+	d.save(v, func(n *vault.NewGrant) { n.Label = "of no flow" })
+	d.clock.Advance(2 * time.Hour)
+	d.token(v) // it was renewed
+	if !finished(adaLovelace, state) || finished(adaLovelace, vault.NewSecret("another")) || finished(adaLovelace, vault.Secret{}) {
+		t.Error("a flow is found by something else than its state")
+	}
+	if finished(bobBabbage, state) {
+		t.Error("somebody else finds it")
+	}
+	d.save(v, func(n *vault.NewGrant) { n.Flow = vault.NewSecret("again") })
+	if finished(adaLovelace, state) || !finished(adaLovelace, vault.NewSecret("again")) {
+		t.Error("the flow of another consent counts")
+	}
+	if err := v.Delete(t.Context(), adaLovelace, server, ""); err != nil {
+		t.Fatal(err)
+	}
+	if finished(adaLovelace, vault.NewSecret("again")) {
+		t.Error("it is finished after it was deleted")
+	}
+}
+
 func testClients(t *testing.T, store Store) {
 	d := newDesk(t, store)
 	v, other := d.machine(nil), d.machine(nil)

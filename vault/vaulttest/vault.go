@@ -22,6 +22,7 @@ func testVault(t *testing.T, store Store) {
 		"audit":             testAudit,
 		"flows":             testFlows,
 		"flow once":         testFlowOnce,
+		"finished":          testFinished,
 		"clients":           testClients,
 		"clients at once":   testClientsAtOnce,
 		"other account":     testOtherAccount,
@@ -29,6 +30,9 @@ func testVault(t *testing.T, store Store) {
 		"erase":             testErase,
 		"revocation":        testRevocation,
 		"revocation at end": testRevocationGivesUp,
+		"revoke":            testRevoke,
+		"wanted scopes":     testWanted,
+		"wanted at once":    testWantedAtOnce,
 	})
 }
 

@@ -3,6 +3,7 @@ var region = null;
 var queue = [];
 var timer = 0;
 function prepareAnnouncer() {
+  region ??= document.getElementById("parley-status");
   if (region) return;
   region = document.createElement("div");
   region.id = "parley-status";
@@ -19,6 +20,12 @@ function next() {
   timer = 0;
   const text2 = queue.shift();
   if (text2 === void 0 || !region) return;
+  if (region.textContent === text2) {
+    region.textContent = "";
+    queue.unshift(text2);
+    timer = window.setTimeout(next, 100);
+    return;
+  }
   region.textContent = text2;
   timer = window.setTimeout(next, 1500);
 }
@@ -120,6 +127,916 @@ function scalar(value) {
   return null;
 }
 
+// src/lib/ar.ts
+var ar = {
+  "product": "Parley",
+  "loading": "جارٍ التحميل",
+  "error.status": "أجاب Parley بخطأ ({status}).",
+  "error.unreachable": "لم يُجب Parley. لم يضِع شيء: ما كتبته ما زال هنا. أعد المحاولة بعد قليل.",
+  "error.unexpected": "حدث خطأ في هذه الصفحة. أعد تحميلها: ما كتبته محفوظ.",
+  "error.summary": "هناك مشكلة",
+  "connection.lost": "انقطع الاتصال بـ Parley، وتجري إعادة المحاولة",
+  "connection.back": "عاد الاتصال بـ Parley",
+  "said.asks": "{server} يسأل: {message}",
+  "said.ended": "انتهى {tool} على {server}",
+  "said.approval": "إذنك مطلوب: {tool} على {server}",
+  "said.notify": "{server} يسألك شيئًا",
+  "said.notify.approval": "يحتاج Parley إلى إذنك",
+  "who.local": "هذا الحاسوب",
+  "sign-in.as": "تم الدخول باسم {account}",
+  "sign-in.button": "تسجيل الدخول إلى {server}",
+  "sign-in.where": "لتسجيل الدخول إلى {server} تنتقل إلى {site} في علامة تبويب جديدة. تأكد أن حسابك هناك.",
+  "sign-in.scopes": "يُطلب السماح بما يلي: {scopes}",
+  "sign-in.go": "الانتقال إلى {site}",
+  "server-sign-in.title": "تسجيل الدخول إلى خادم",
+  "server-sign-in.busy": "لحظة من فضلك …",
+  "server-sign-in.empty": "لا يوجد تسجيل دخول في هذا العنوان. عُد إلى Parley وسجّل الدخول من هناك.",
+  "server-sign-in.out": "هذا المتصفح غير مسجّل الدخول إلى Parley. سجّل الدخول إلى Parley هنا، أو عُد إلى المتصفح الذي بدأت فيه، ثم أعد المحاولة. لم يضِع شيء بعد.",
+  "server-sign-in.again": "إعادة المحاولة",
+  "server-sign-in.denied": "لم يُسمح لـ {server} بالعمل نيابةً عنك. لم يتغير شيء.",
+  "server-sign-in.done": "تم تسجيل دخولك إلى {server}.",
+  "server-sign-in.done.as": "تم تسجيل دخولك إلى {server} باسم {account}.",
+  "server-sign-in.resumed": { zero: "لا توجد استدعاءات تنتظره.", one: "الاستدعاء الذي كان ينتظره يُستأنف.", two: "الاستدعاءان اللذان كانا ينتظرانه يُستأنفان.", few: "{n} استدعاءات كانت تنتظره تُستأنف.", many: "{n} استدعاءً كانت تنتظره تُستأنف.", other: "{n} استدعاء كانت تنتظره تُستأنف." },
+  "server-sign-in.missing": "لم يُسمح بكل شيء؛ الناقص: {scopes}.",
+  "server-sign-in.other": "عُدت باسم {account}، وكنت مسجّل الدخول إلى {server} باسم {before}. أيهما يُعتمد من الآن؟",
+  "server-sign-in.keep": "الاحتفاظ بالسابق",
+  "server-sign-in.replace": "استخدام الجديد",
+  "server-sign-in.unknown": "شخص غير معروف",
+  "server-sign-in.back": "العودة إلى Parley",
+  "signin.title": "لم تسجّل الدخول",
+  "signin.text": "يسجّل Parley دخولك بعنوان يطبعه عند بدء تشغيله. شغّله في نافذة أوامر على هذا الحاسوب:",
+  "signin.running": "أو، إن كان يعمل من قبل، اطلب منه طباعة عنوان جديد:",
+  "signin.address": "ثم افتح العنوان. شكله كالتالي:",
+  "signin.once": "كل عنوان يسجّل الدخول مرة واحدة. بعد ذلك يبقى هذا المتصفح مسجّل الدخول، حتى بعد إعادة تشغيل Parley.",
+  "signin.refused": "لم يعد Parley يقبل تسجيل دخول هذا المتصفح. افتح عنوانًا جديدًا لتسجيل الدخول مرة أخرى.",
+  "signin.forget": "نسيان تسجيل الدخول القديم",
+  "page.skip": "الانتقال إلى المحادثة",
+  "page.side": "المحادثات والخوادم",
+  "page.menu": "القائمة",
+  "page.new": "محادثة جديدة",
+  "page.conversations": "المحادثات",
+  "page.conversations.older": "الأقدم",
+  "page.conversations.none": "لا شيء بعد. تبدأ المحادثة بأول أداة تشغّلها.",
+  "page.servers": "الخوادم",
+  "page.untitled": "محادثة بلا عنوان",
+  "page.who": "المستخدم: {name}",
+  "page.sign-out": "تسجيل الخروج",
+  "page.more": "المزيد",
+  "page.permissions": "الأذونات",
+  "page.trail": "سجلّك",
+  "page.notify": "إشعاري في هذا المتصفح",
+  "page.notify.on": "الإشعارات مفعّلة ما دامت هذه الصفحة مفتوحة وخارج النظر. تذكر من يسأل، ولا تذكر أبدًا عمّا يسأل.",
+  "page.notify.off": "تُعلمك بوصول سؤال بينما هذه الصفحة مفتوحة وخارج النظر.",
+  "page.notify.denied": "لا يسمح المتصفح بإشعارات هذه الصفحة.",
+  "disabled.title": "لم يعد بإمكانك استخدام هذا",
+  "disabled.text": "ألغى القائم على Parley هذا صلاحية دخولك. انتهت استدعاءاتك المفتوحة، ولن يُرسل شيء آخر عنك.",
+  "permissions.title": "الأذونات السارية",
+  "permissions.about": "أدوات يجوز لنموذج أن يستخدمها عنك دون سؤال جديد. كل إذن يخص الأداة كما كانت تمامًا: إذا غيّرها خادمها تُسأل من جديد.",
+  "permissions.none": "لا يوجد أي منها. كل استخدام لأداة تحتاج إلى إذن يُسأل عنه.",
+  "permissions.tool": "{tool} على {server}",
+  "permissions.always": "في كل محادثاتك، منذ {at}",
+  "permissions.conversation": "في محادثة واحدة، منذ {at}",
+  "permissions.show": "عرض المحادثة",
+  "permissions.revoke": "إلغاء",
+  "permissions.revoke.of": "إلغاء {tool} على {server}",
+  "permissions.revoked": "أُلغي: ستُسأل من جديد عن {tool} على {server}.",
+  "trail.title": "سجلّك",
+  "trail.about": "ما حدث لاستدعاءاتك، الأحدث أولًا. لا يحوي أي مُدخل ولا أي إجابة.",
+  "trail.none": "لم يحدث شيء بعد.",
+  "trail.more": "عرض مدخلات أقدم",
+  "trail.end": "هذا كل شيء.",
+  "trail.list": "المدخلات",
+  "trail.composed": "استدعيت {tool} على {server}.",
+  "trail.composed.model": "طلب نموذجٌ عنك {tool} على {server}.",
+  "trail.allowed": "سُمح بـ {tool} على {server} بقاعدة أو إذن غير ما كان من قبل.",
+  "trail.permission": "شمله إذن سبق منحه.",
+  "trail.asked": "طرح عليك {server} سؤالًا.",
+  "trail.asked.url": "طلب منك {server} فتح موقع.",
+  "trail.refused": { zero: "لم يُحجب أي سؤال من {server}.", one: "لم يُعرض سؤال من {server}: لا تسمح به قواعد هذا المضيف.", two: "لم يُعرض سؤالان من {server}: لا تسمح قواعد هذا المضيف بأحدهما.", few: "لم تُعرض {n} أسئلة من {server}: لا تسمح قواعد هذا المضيف بأحدها.", many: "لم يُعرض {n} سؤالًا من {server}: لا تسمح قواعد هذا المضيف بأحدها.", other: "لم يُعرض {n} سؤال من {server}: لا تسمح قواعد هذا المضيف بأحدها." },
+  "trail.shown": "عُرض عليك سؤال {server}{via}.",
+  "trail.shown.approval": "عُرض طلب الإذن لـ {tool} على {server}{by}{via}.",
+  "trail.expiring": "سؤال من {server} يوشك أن تنتهي مدته بلا إجابة.",
+  "trail.opened": "وافقت على فتح عنوان لأجل {server}{via}.",
+  "trail.answered.accepted": "أجبت {server}{via}.",
+  "trail.answered.declined": "رفضت سؤالًا من {server}{via}.",
+  "trail.answered.cancelled": "ألغيت سؤالًا من {server}{via}.",
+  "trail.answered": "أجبت {server}{via}.",
+  "trail.checked": "إجابة إلى {server} لم تناسب السؤال ولم تُقبل.",
+  "trail.taken_back": "سحبت إجابة إلى {server}{via}.",
+  "trail.delivered": { zero: "لم تُرسل أي إجابة إلى {server}.", one: "أُرسلت إجابة إلى {server}.", two: "أُرسلت إجابتان إلى {server}.", few: "أُرسلت {n} إجابات إلى {server}.", many: "أُرسلت {n} إجابة إلى {server}.", other: "أُرسلت {n} إجابة إلى {server}." },
+  "trail.closed": "انتهى سؤال من {server} بلا إجابة.",
+  "trail.closed.accepted": "حُسم سؤال من {server}.",
+  "trail.completed": "قال {server} إنك انتهيت على موقع.",
+  "trail.blocked": "لا يمكن لـ {tool} على {server} المتابعة بعد.",
+  "trail.uncertain": "لا يُعرف هل حدث {tool} على {server}.",
+  "trail.finished": "انتهى {tool} على {server}: {state}.",
+  "trail.denied": "لم يُسمح بـ {tool} على {server}.",
+  "trail.stopped": "أُوقف {tool} على {server}{by}.",
+  "trail.resolved": "قررت مصير {tool} على {server}.",
+  "trail.approval_asked": "طُلب الإذن لـ {tool} على {server}.",
+  "trail.approval_expiring": "طلب الإذن لـ {tool} على {server} يوشك أن تنتهي مدته بلا قرار.",
+  "trail.approval_decided.allowed": "سُمح بـ {tool} على {server}{by}{via}.",
+  "trail.approval_decided.denied": "لم يُسمح بـ {tool} على {server}{by}{via}.",
+  "trail.approval_closed": "انتهى طلب الإذن لـ {tool} على {server} بلا قرار.",
+  "trail.approval_revoked": "أُلغي إذن لـ {tool} على {server}{by}.",
+  "trail.disabled": "أُلغيت صلاحية دخولك{by}.",
+  "trail.enabled": "أُعيدت صلاحية دخولك{by}.",
+  "trail.erased": "حُذف ما كان محفوظًا عنك{by}.",
+  "trail.credential_read": "استُخدم تسجيل دخول لك مع {server}.",
+  "trail.other": "حدث شيء من النوع {kind}.",
+  "trail.by.you": " من قِبلك",
+  "trail.by.machine": " من قِبل Parley",
+  "trail.by": " من قِبل {who}",
+  "trail.a-tool": "أداة",
+  "trail.a-server": "خادم",
+  "trail.end.done": "تم",
+  "trail.end.failed": "فشل",
+  "trail.end.stopped": "أُوقف",
+  "trail.end.expired": "بلا إجابة",
+  "trail.end.interrupted": "انقطع",
+  "trail.end.lapsed": "لم يعد الخادم يتابعه",
+  "trail.end.denied": "غير مسموح",
+  "server.connected": "متصل",
+  "server.idle": "غير مستخدم",
+  "server.failed": "تعذّر الوصول إليه",
+  "server.more": "التفاصيل",
+  "server.address": "العنوان",
+  "server.revision": "البروتوكول",
+  "server.note": "ملاحظة",
+  "chat.title": "محادثة",
+  "question.title": "سؤال",
+  "chat.empty": "شغّل أداة",
+  "chat.empty.text": "قد يسألك خادم الأداة شيئًا أثناء العمل. تظهر أسئلته هنا، ولا يُرسل شيء قبل أن تقول ذلك.",
+  "picker.title": "اختر أداة",
+  "picker.another": "تشغيل أداة أخرى",
+  "picker.no-model": "لا يوجد نموذج متصل: اختر أداة واملأ مُدخلاتها بنفسك.",
+  "picker.no-servers": "لا توجد خوادم. أضف خادمًا إلى ملف الخوادم وأعد تشغيل Parley.",
+  "picker.server": "الخادم",
+  "picker.server-one": "الخادم: {server}",
+  "picker.loading": "يُسأل {server} عن أدواته",
+  "picker.no-tools": "لا يقدم {server} أي أدوات.",
+  "picker.retry": "إعادة المحاولة",
+  "picker.find": "البحث عن أداة",
+  "picker.tools": "أدوات {server}",
+  "picker.changed": "تغيّرت منذ رأيتها آخر مرة",
+  "picker.on": "على {server}",
+  "picker.no-arguments": "لا تأخذ هذه الأداة أي مُدخلات.",
+  "picker.run": "تشغيل {tool}",
+  "picker.running": "جارٍ البدء",
+  "picker.other": "اختيار أداة أخرى",
+  "tool.titled": "«{title}»",
+  "call.ran": "شغّلت {tool} على {server}",
+  "call.ran.at": "شغّلت {tool} على {server} ({place})",
+  "call.model": "طلب نموذجٌ {tool} على {server}",
+  "call.replaces": "هذا يعيد تشغيل استدعاء سابق.",
+  "call.replaces.show": "عرض الاستدعاء السابق",
+  "call.no-arguments": "بلا مُدخلات.",
+  "call.decline-rest": "رفض الباقي",
+  "call.stop": "إيقاف",
+  "call.run-again": "تشغيل مرة أخرى",
+  "call.run-again.hint": "يبدأ التشغيل مرة أخرى استدعاءً جديدًا بالمُدخلات نفسها. تُملأ الإجابات التي قدمتها؛ ولا يُرسل شيء قبل أن ترسله.",
+  "state.new": "قيد التحضير",
+  "state.approving": "ينتظر الإذن",
+  "state.ready": "على وشك الإرسال",
+  "state.claimed": "على وشك الإرسال",
+  "state.sent": "يعمل على {server}",
+  "state.waiting": "ينتظرك",
+  "state.waiting.rest": "ينتظر الباقي",
+  "state.asks": { zero: "لا ينتظر {server} أي إجابة", one: "{server} ينتظر إجابتك", two: "{server} ينتظر إجابتين منك", few: "{server} ينتظر {n} إجابات منك", many: "{server} ينتظر {n} إجابة منك", other: "{server} ينتظر {n} إجابة منك" },
+  "state.blocked": "لا يمكنه المتابعة بعد",
+  "state.uncertain": "لا يُعرف هل حدث هذا",
+  "state.done": "تم",
+  "state.done.wrong": "انتهى بخطأ",
+  "state.failed": "فشل",
+  "state.denied": "غير مسموح",
+  "state.stopped": "أُوقف",
+  "state.expired": "انتهى بلا إجابة",
+  "state.interrupted": "انقطع",
+  "state.lapsed": "لم يعد الخادم يتابع هذا",
+  "why.new": "يجري تحضير الاستدعاء.",
+  "why.approving": "يجب أن يسمح شخص بهذا الاستدعاء قبل إرساله.",
+  "why.ready": "يُرسل الاستدعاء إلى {server} بعد لحظة.",
+  "why.claimed": "يُرسل الاستدعاء إلى {server} بعد لحظة.",
+  "why.sent": "ينتظر Parley إجابة {server}.",
+  "why.waiting": { zero: "يُستأنف الاستدعاء بعد قليل.", one: "يُستأنف الاستدعاء عندما تجيب عن السؤال أعلاه. يمكنك إغلاق هذه الصفحة: يبقى السؤال مفتوحًا.", two: "يُستأنف الاستدعاء عندما تجيب عن السؤالين أعلاه. يمكنك إغلاق هذه الصفحة: يبقيان مفتوحين.", few: "يُستأنف الاستدعاء عندما تجيب عن الأسئلة أعلاه. يمكنك إغلاق هذه الصفحة: تبقى مفتوحة.", many: "يُستأنف الاستدعاء عندما تجيب عن الأسئلة أعلاه. يمكنك إغلاق هذه الصفحة: تبقى مفتوحة.", other: "يُستأنف الاستدعاء عندما تجيب عن الأسئلة أعلاه. يمكنك إغلاق هذه الصفحة: تبقى مفتوحة." },
+  "why.held": "يُبقي {server} الاتصال مفتوحًا حتى تجيب. يمكنك إغلاق هذه الصفحة: يبقى السؤال مفتوحًا.",
+  "why.blocked": "لا يمكن استخدام {server} حاليًا. يُستأنف الاستدعاء حالما يمكن ذلك.",
+  "why.uncertain": "أُرسل الاستدعاء ولم تعُد أي إجابة. ربما أنجز {server} العمل وربما لم ينجزه.",
+  "why.done": "أجاب {server}.",
+  "why.failed": "لم يستطع {server} فعل هذا.",
+  "why.denied": "قاعدة في Parley هذا لا تسمح بالاستدعاء. لم يُرسل شيء.",
+  "why.stopped": "أوقفت الاستدعاء.",
+  "why.expired": "لم يُجب أحد في الوقت المحدد. لم يُرسل شيء آخر.",
+  "why.interrupted": "انقطع الاتصال الذي كان الاستدعاء ينتظر عليه. لم تكن أي من إجاباتك قد أُرسلت.",
+  "why.lapsed": "لم يعد {server} يقبل العمل المتوقف.",
+  "resolve.title": "ماذا يجب أن يُفعل؟",
+  "resolve.send-again": "إرسال مرة أخرى",
+  "resolve.send-again.hint": "يرسل الاستدعاء نفسه مرة أخرى. إن كان {server} قد أنجز العمل فقد يكرره.",
+  "resolve.send-again.held": "يعيد تشغيل {tool} من البداية كاستدعاء جديد. إن كان {server} قد أنجز العمل فقد يكرره. تُملأ إجاباتك لترسلها أنت.",
+  "resolve.it-happened": "لقد حدث",
+  "resolve.it-happened.hint": "اختر هذا إذا تحققت لدى {server} وكان العمل منجزًا. لا يُرسل شيء.",
+  "resolve.give-up": "التخلي عنه",
+  "resolve.give-up.hint": "ينهي الاستدعاء على أنه فاشل. لا يُرسل شيء آخر؛ وما فعله {server} يبقى كما هو.",
+  "result.title": "إجابة من {server}",
+  "result.error": "يقول {server} إن خطأً حدث.",
+  "result.protocol": "رفض {server} الاستدعاء.",
+  "result.code": "رمز الخطأ {code}",
+  "result.empty": "أجاب {server} دون أي نص.",
+  "result.structured": "البيانات",
+  "result.raw": "الإجابة كاملةً بصيغة JSON",
+  "result.large": "إجابة كبيرة، {size}",
+  "result.show": "عرضها",
+  "result.more": { zero: "ولا أجزاء أخرى.", one: "وجزء آخر لم يُعرض.", two: "وجزآن آخران لم يُعرضا.", few: "و{n} أجزاء أخرى لم تُعرض.", many: "و{n} جزءًا آخر لم تُعرض.", other: "و{n} جزء آخر لم تُعرض." },
+  "call.large-arguments": "أُرسل معه الكثير، {size}",
+  "call.more-arguments": { zero: "ولا شيء غيرها.", one: "وواحد آخر لم يُعرض.", two: "واثنان آخران لم يُعرضا.", few: "و{n} أخرى لم تُعرض.", many: "و{n} أخرى لم تُعرض.", other: "و{n} أخرى لم تُعرض." },
+  "result.long": "نص طويل، عدد المحارف {n}",
+  "result.image": "صورة ({name}) لم تُعرض",
+  "result.audio": "تسجيل ({name}) لم يُشغَّل",
+  "result.link": "رابط إلى {name} لم يُفتح",
+  "result.resource": "مرفق: {name}",
+  "result.other": "شيء من النوع {name} لا تستطيع هذه الصفحة عرضه",
+  "result.bytes": "{n} بايت",
+  "card.kind.form": "سؤال",
+  "card.kind.url": "طلب لفتح موقع",
+  "card.count": "{i} من {of}",
+  "card.asks": "{server} يسأل",
+  "card.asks.at": "{server} ({place}) يسأل",
+  "card.asked": "{server} سأل",
+  "card.asked.at": "{server} ({place}) سأل",
+  "card.until": "مفتوح حتى {when}.",
+  "card.show-all": "عرض المحارف كلها وعددها {n}",
+  "card.folded": "تُرك لوقت لاحق. يبقى السؤال مفتوحًا.",
+  "card.changed": "غيّر {server} السؤال. انظر إليه مرة أخرى قبل أن ترسل.",
+  "card.closed-elsewhere": "أُغلق هذا السؤال في مكان آخر في هذه الأثناء. ما فعلته هنا لم يُرسل؛ والمعتمد مذكور أدناه.",
+  "card.read-only": "يمكن الاطلاع عليه هنا دون البت فيه. افتح Parley نفسه لذلك.",
+  "card.take-back": "يمكنك تغيير رأيك حتى تُرسل إجاباتك إلى {server}.",
+  "approval.kind": "يطلب Parley الإذن",
+  "approval.asks.model": "يريد نموذجٌ استخدام {tool} على {server}",
+  "approval.asks.model-of": "يريد نموذجٌ لدى {who} استخدام {tool} على {server}",
+  "approval.asks.you": "تريد استخدام {tool} على {server}",
+  "approval.asks.person": "يريد {who} استخدام {tool} على {server}",
+  "approval.asked.model": "أراد نموذجٌ استخدام {tool} على {server}",
+  "approval.asked.model-of": "أراد نموذجٌ لدى {who} استخدام {tool} على {server}",
+  "approval.asked.you": "أردت استخدام {tool} على {server}",
+  "approval.asked.person": "أراد {who} استخدام {tool} على {server}",
+  "approval.server": "الخادم",
+  "approval.local": "(هذا الحاسوب)",
+  "approval.tool": "الأداة",
+  "approval.prompt": "القالب",
+  "approval.resource": "المورد",
+  "approval.why": "لماذا تُسأل",
+  "approval.why.rule": "قاعدة في Parley هذا تسأل شخصًا أولًا.",
+  "approval.rule": "القاعدة: {rule}",
+  "approval.sent": "ما يُرسل إلى {server}",
+  "approval.json": "هذا بالضبط، بصيغة JSON",
+  "approval.more": { zero: "ولا قيم أخرى.", one: "وقيمة أخرى يعرضها JSON أدناه.", two: "وقيمتان أخريان يعرضهما JSON أدناه.", few: "و{n} قيم أخرى يعرضها JSON أدناه.", many: "و{n} قيمة أخرى يعرضها JSON أدناه.", other: "و{n} قيمة أخرى يعرضها JSON أدناه." },
+  "approval.large": "سيُرسل الكثير ({size}). انظر إليه قبل أن تقرر.",
+  "approval.about": "ما يقوله {server} عن الأداة",
+  "approval.answered": { zero: "لم تُجب عن أي سؤال.", one: "أجبت عن سؤال، وستُرسل إجابتك الآن:", two: "أجبت عن سؤالين، وستُرسل إجابتاك الآن:", few: "أجبت عن أسئلة، وستُرسل إجاباتك الآن:", many: "أجبت عن أسئلة، وستُرسل إجاباتك الآن:", other: "أجبت عن أسئلة، وستُرسل إجاباتك الآن:" },
+  "approval.answered.other": { zero: "لم يُجب الطالب عن أي سؤال.", one: "أجاب الطالب عن سؤال، وستُرسل الإجابة الآن:", two: "أجاب الطالب عن سؤالين، وستُرسل الإجابتان الآن:", few: "أجاب الطالب عن أسئلة، وستُرسل الإجابات الآن:", many: "أجاب الطالب عن أسئلة، وستُرسل الإجابات الآن:", other: "أجاب الطالب عن أسئلة، وستُرسل الإجابات الآن:" },
+  "approval.decide": "اتخاذ القرار",
+  "approval.allow.once": "السماح مرة واحدة",
+  "approval.allow.conversation": "السماح في هذه المحادثة",
+  "approval.allow.always": "السماح بهذه الأداة دائمًا",
+  "approval.deny": "عدم السماح",
+  "approval.help.once": "يُرسل هذا الاستدعاء إلى {server}، ولا يُرسل غيره.",
+  "approval.help.conversation": "يُرسل هذا الاستدعاء، واستدعاءات أخرى لهذه الأداة بعينها في هذه المحادثة دون سؤالك.",
+  "approval.help.always": "يُرسل هذا الاستدعاء، واستدعاءات أخرى لهذه الأداة بعينها في كل محادثاتك دون سؤالك. إذا غيّر {server} الأداة تُسأل من جديد. يمكنك إلغاء ذلك.",
+  "approval.help.deny": "ينتهي الاستدعاء. لا يُرسل شيء آخر إلى {server}.",
+  "approval.waits.group": "بانتظار أحد أعضاء المجموعة {group}.",
+  "approval.waits.person": "بانتظار {who}.",
+  "approval.waits.not-you": "لا يجوز لمن طلب أن يقرر.",
+  "approval.until": "مفتوح حتى {when}. دون قرار لا يُرسل شيء آخر.",
+  "approval.allowed.once": "سمحت بهذا الاستدعاء {at}{via}.",
+  "approval.allowed.conversation": "سمحت بهذه الأداة في المحادثة {at}{via}.",
+  "approval.allowed.always": "سمحت بهذه الأداة دائمًا {at}{via}.",
+  "approval.denied": "لم تسمح به {at}{via}. لم يُرسل شيء آخر.",
+  "approval.allowed.once.by": "سمح {who} بهذا الاستدعاء {at}.",
+  "approval.allowed.conversation.by": "سمح {who} بهذه الأداة في المحادثة {at}.",
+  "approval.allowed.always.by": "سمح {who} بهذه الأداة دائمًا {at}.",
+  "approval.denied.by": "لم يسمح به {who} {at}. لم يُرسل شيء آخر.",
+  "approval.expired": "لم يقرر أحد حتى ذلك الحين: انتهى {at}. لم يُرسل شيء آخر.",
+  "approval.withdrawn": "لم تعد هناك حاجة إلى إذن، لأن الاستدعاء انتهى.",
+  "approval.closed-elsewhere": "تقرر هذا في مكان آخر في هذه الأثناء. ما فعلته هنا لا يُحتسب؛ والمعتمد مذكور أدناه.",
+  "approval.revoke": "إلغاء الإذن",
+  "approval.revoke.hint": "بعد ذلك تُسأل من جديد.",
+  "action.send": "إرسال إلى {server}",
+  "action.accept": "القبول وإبلاغ {server}",
+  "action.review": "مراجعة الإجابات",
+  "action.change": "تغيير",
+  "action.decline": "رفض",
+  "action.cancel": "إلغاء السؤال",
+  "action.later": "ليس الآن",
+  "action.unfold": "الإجابة الآن",
+  "action.take-back": "سحب",
+  "help.title": "ماذا تفعل هذه الأزرار؟",
+  "help.decline": "يُبلَّغ {server} بأنك تقول لا.",
+  "help.cancel": "يُبلَّغ {server} بأنك أغلقت السؤال دون قرار.",
+  "help.later": "لا يُرسل شيء. يبقى السؤال مفتوحًا، هنا وفي صندوق الوارد.",
+  "review.title": "راجع ما سيُرسل إلى {server}",
+  "review.nothing": "لا تُرسل أي قيم، بل قبولك فقط.",
+  "review.empty": "فارغ",
+  "review.default": "اقترحه {server}",
+  "review.default.argument": "القيمة الافتراضية",
+  "review.earlier": "من إجابتك السابقة",
+  "review.omitted": "بلا إجابة، لم يُرسل: {list}",
+  "record.sent": "أرسلت هذا {at}{via}.",
+  "record.agreed": "قبلت {at}{via}.",
+  "record.opened": "وافقت على فتح {domain} {at}{via}.",
+  "record.completed": "قال {server} {at} إنك انتهيت على {domain}.",
+  "record.declined": "رفضت {at}{via}. لم يُرسل شيء مما كتبته.",
+  "record.cancelled": "ألغيت هذا السؤال {at}{via}. لم يُرسل شيء مما كتبته.",
+  "record.expired": "لم يُجب أحد في الوقت المحدد، فانتهى السؤال {at}.",
+  "record.withdrawn": "سحب {server} السؤال. لم يُرسل شيء.",
+  "closed.server": "سحب {server} السؤال. لم يُرسل شيء.",
+  "closed.stop": "انتهى السؤال لأنك أوقفت الاستدعاء. لم يُرسل شيء.",
+  "closed.call_ended": "انتهى السؤال لأن استدعاءه انتهى. لم يُرسل شيء.",
+  "closed.policy": "انتهى السؤال لأن قاعدة في Parley هذا لم تعد تسمح بالاستدعاء. لم يُرسل شيء.",
+  "closed.host_stopped": "انتهى السؤال لأن الاتصال بـ {server} انقطع. لم يُرسل شيء.",
+  "via.chat": " في هذه المحادثة",
+  "via.inbox": " من صندوق الوارد",
+  "via.api": " عبر برنامج آخر",
+  "via.terminal": " في نافذة أوامر",
+  "time.today": "في {time}",
+  "time.day": "في {date}، {time}",
+  "form.left-out": "لم يُسأل عنه، لأنه لا يمكن عرضه هنا:",
+  "form.no-view": "لا يمكن عرض السؤال كنموذج.",
+  "form.stopped": "يجب الإجابة عن «{label}» ولا يمكن عرضه: {reason}",
+  "form.cannot-send": "لا يمكن إرسال هذا.",
+  "field.optional": "(اختياري)",
+  "field.error": "خطأ:",
+  "field.suggested": "اقترحه {server}",
+  "field.default": "مُلئ بالقيمة الافتراضية",
+  "field.earlier": "من إجابتك السابقة",
+  "field.secret": "لا يجوز لـ {server} أن يسأل عن هذا في نموذج. لا تكتب هنا كلمة مرور ولا مفتاحًا ولا رقم بطاقة.",
+  "field.secret.argument": "ما تكتبه هنا يظهر في المحادثة. لا تكتب كلمة مرور ولا مفتاحًا ولا رقم بطاقة.",
+  "field.undrawable": "تُرك:",
+  "field.undrawable.required": "تجب الإجابة عنه، لكن لا يمكن عرضه هنا:",
+  "field.send-empty": "إرساله فارغًا عمدًا",
+  "inbox.none": "لا أسئلة بانتظارك",
+  "inbox.waiting": { zero: "لا أسئلة بانتظارك", one: "سؤال واحد بانتظارك", two: "سؤالان بانتظارك", few: "{n} أسئلة بانتظارك", many: "{n} سؤالًا بانتظارك", other: "{n} سؤال بانتظارك" },
+  "inbox.permissions": { zero: "لا أذونات للبت فيها", one: "إذن واحد للبت فيه", two: "إذنان للبت فيهما", few: "{n} أذونات للبت فيها", many: "{n} إذنًا للبت فيها", other: "{n} إذن للبت فيها" },
+  "inbox.both": "{questions}، {permissions}",
+  "inbox.about": "ما ينتظرك في كل محادثاتك، الأقدم أولًا.",
+  "inbox.of-others": "من {who}",
+  "refusals.text": { zero: "لم يُحجب أي سؤال من {server}.", one: "لم يُعرض سؤال من {server}: كانت الأسئلة أكثر من اللازم أو أكبر منه، أو لا تسمح بها القواعد هنا.", two: "لم يُعرض سؤالان من {server}: كانت الأسئلة أكثر من اللازم أو أكبر منه، أو لا تسمح بها القواعد هنا.", few: "لم تُعرض {n} أسئلة من {server}: كانت الأسئلة أكثر من اللازم أو أكبر منه، أو لا تسمح بها القواعد هنا.", many: "لم يُعرض {n} سؤالًا من {server}: كانت الأسئلة أكثر من اللازم أو أكبر منه، أو لا تسمح بها القواعد هنا.", other: "لم يُعرض {n} سؤال من {server}: كانت الأسئلة أكثر من اللازم أو أكبر منه، أو لا تسمح بها القواعد هنا." },
+  "refusals.since": "منذ {at}.",
+  "refusals.title": "أسئلة لم تُعرض",
+  "refusals.stop": "إيقاف كل ما لدى {server}",
+  "refusals.clear": "مفهوم",
+  "refusals.stopped": { zero: "لم يُوقف أي استدعاء لدى {server}.", one: "أُوقف استدعاء واحد لدى {server}.", two: "أُوقف استدعاءان لدى {server}.", few: "أُوقفت {n} استدعاءات لدى {server}.", many: "أُوقف {n} استدعاءً لدى {server}.", other: "أُوقف {n} استدعاء لدى {server}." },
+  "inbox.context": "أثناء تشغيل {tool}",
+  "inbox.show": "عرض المحادثة",
+  "limit.whole": "عدد صحيح",
+  "limit.whole.between": "عدد صحيح بين {min} و{max}",
+  "limit.whole.least": "عدد صحيح، {min} أو أكثر",
+  "limit.whole.most": "عدد صحيح، {max} أو أقل",
+  "limit.between": "عدد بين {min} و{max}",
+  "limit.least": "عدد، {min} أو أكثر",
+  "limit.most": "عدد، {max} أو أقل",
+  "limit.above": "أكثر من {min}",
+  "limit.below": "أقل من {max}",
+  "limit.multiple": "من مضاعفات {of}",
+  "limit.items.any": "اختر كل ما ينطبق",
+  "limit.items.exactly": "اختر {n}",
+  "limit.items.between": "اختر من {min} إلى {max}",
+  "limit.items.least": "اختر {n} أو أكثر",
+  "limit.items.most": "اختر {n} على الأكثر",
+  "limit.uri": "عنوان موقع، مثل https://example.com/page",
+  "limit.json": "مكتوب بصيغة JSON",
+  "count.left": { zero: "لم تبقَ محارف", one: "بقي محرف واحد", two: "بقي محرفان", few: "بقيت {n} محارف", many: "بقي {n} محرفًا", other: "بقي {n} محرف" },
+  "count.over": { zero: "لا محارف زائدة", one: "محرف واحد زائد", two: "محرفان زائدان", few: "{n} محارف زائدة", many: "{n} محرفًا زائدًا", other: "{n} محرف زائد" },
+  "choice.yes": "نعم",
+  "choice.no": "لا",
+  "choice.none": "بلا إجابة",
+  "choice.empty": "(فارغ)",
+  "choice.filter": "تصفية الخيارات",
+  "choice.shown": "عُرض {n} من {total}",
+  "date.day": "اليوم",
+  "date.month": "الشهر",
+  "date.year": "السنة",
+  "date.example": "مثلًا، {example}",
+  "date.time": "الوقت (24 ساعة)",
+  "date.zone": "المنطقة الزمنية",
+  "date.own": "{zone}، الآن UTC{offset}",
+  "date.echo": "سيُرسل على أنه {value}",
+  "date.twice": "تُؤخَّر الساعات تلك الليلة، فيتكرر هذا الوقت مرتين. أيهما تقصد؟",
+  "date.first": "الأول (UTC{offset})",
+  "date.second": "الثاني (UTC{offset})",
+  "date.unreal": "يجب أن يكون {label} تاريخًا حقيقيًا بسنة من أربعة أرقام",
+  "date.untimed": "يجب أن يتضمن {label} وقتًا، مثل 14:30",
+  "date.gap": "{label} غير موجود في ذلك اليوم: الساعات في {zone} تتخطى تلك الساعة",
+  "date.which": "اختر أي الوقتين تقصد في {label}",
+  "link.website": "الموقع:",
+  "link.ascii": "(يُكتب {name} في العناوين)",
+  "link.letters": "(بالحروف: {name})",
+  "link.none": "لا عنوان في الطلب.",
+  "link.rewritten": "تكتب المتصفحات هذا العنوان بطريقة أخرى. أُرسل هكذا",
+  "link.refuse": "لم يُفتح:",
+  "link.warn": "تحذير:",
+  "link.note": "ملاحظة:",
+  "link.differs": "يقرأ هذا المتصفح العنوان بطريقة غير طريقة Parley.",
+  "link.never": "لا يفتح Parley هذا العنوان. يمكنك رفض الطلب أو إلغاؤه.",
+  "link.insecure": "لم تُحمَّل هذه الصفحة عبر اتصال آمن، لذلك لا تفتح مواقع. استخدم Parley عبر https أو على 127.0.0.1.",
+  "link.open": "فتح {site} في علامة تبويب جديدة",
+  "link.open-anyway": "فتح {site} رغم ذلك",
+  "link.again": "فتح مرة أخرى",
+  "link.copy": "نسخ العنوان",
+  "link.copied": "نُسخ العنوان",
+  "link.copy-failed": "لم يسمح المتصفح بالنسخ. العنوان محدد: انسخه بلوحة المفاتيح.",
+  "link.sure": "هل أنت متأكد؟",
+  "link.sure.text": "هناك تحذير بشأن هذا العنوان. لا تفتحه إلا إذا كنت تتوقع أن يرسلك {server} إلى {site}.",
+  "link.back": "عدم الفتح",
+  "link.opened": "عندما تنتهي على {site}، أخبرنا هنا. ثم يتحقق {server} من إتمامه.",
+  "link.finished": "انتهيت",
+  "link.nothing-opened": "لم يُفتح شيء؟ انسخ العنوان وافتحه بنفسك.",
+  "link.forward": "قد يحيلك الموقع إلى عناوين أخرى لا يستطيع Parley فحصها.",
+  "link.held": "الفتح يُبلغ {server} بأنك وافقت.",
+  "link.completed": "يقول {server} إنك انتهيت هناك.",
+  "link.held.waits": "أتمم الأمر على الموقع. يتابع {server} من تلقاء نفسه عند إتمامه هناك.",
+  "sign-out.button": "تسجيل الخروج من {server}",
+  "sign-out.revoked": "تم تسجيل خروجك من {server}، وأكّد الخادم أن ما سمحت به قد انتهى.",
+  "sign-out.pending": "تم تسجيل خروجك من {server} هنا. لم يؤكَّد بعد أن ما سمحت به قد انتهى؛ يعيد Parley السؤال لمدة أسبوع.",
+  "sign-out.not_offered": "تم تسجيل خروجك من {server} هنا. لا يمكن إبلاغ الخادم بذلك؛ وينتهي ما سمحت به عندما ينهيه هو.",
+  "sign-out.nothing": "لم تكن مسجّل الدخول إلى {server}.",
+  "trail.signed_in": "سجّلت الدخول إلى {server}{via}.",
+  "trail.signed_in.other_account": "سجّلت الدخول إلى {server} بحساب غير الحساب السابق{via}.",
+  "trail.signed_out": "سجّلت الخروج من {server}{via}.",
+  "trail.not_revoked": "لم يؤكد {server} بعد أن تسجيل دخولك قد انتهى.",
+  "trail.not_revoked.gave_up": "لم يؤكد {server} قط أن تسجيل دخولك قد انتهى؛ وتوقف Parley عن السؤال.",
+  "server.sign_in": "يطلب تسجيل الدخول",
+  "picker.new": "جديدة منذ آخر مرة نظرت",
+  "picker.seen": "اطلعت على هذا",
+  "picker.seen-all": { zero: "لا تغييرات", one: "تعليم تغيير واحد كمطّلع عليه", two: "تعليم تغييرين كمطّلع عليهما", few: "تعليم {n} تغييرات كمطّلع عليها", many: "تعليم {n} تغييرًا كمطّلع عليها", other: "تعليم {n} تغيير كمطّلع عليها" },
+  "change.tool": "تغيّرت هذه الأداة منذ آخر مرة رأيتها أو سمحت بها.",
+  "change.approval": "تغيّرت هذه الأداة منذ آخر مرة سمحت بها أو رأيتها.",
+  "change.approval.other": "تغيّرت هذه الأداة منذ آخر مرة رآها الطالب أو سُمح له بها.",
+  "change.new": "هذه الأداة جديدة: لم تكن موجودة من قبل.",
+  "change.description": "ما يقوله الخادم عنها",
+  "change.input_schema": "مُدخلاتها",
+  "change.annotations": "ما تقوله عن آثارها",
+  "change.before": "قبل",
+  "change.after": "الآن",
+  "change.nothing": "(لا شيء)",
+  "change.unknown": "(لم يعد معروفًا)",
+  "change.cut": "هناك أكثر مما يُعرض هنا."
+};
+
+// src/lib/de.ts
+var de = {
+  "product": "Parley",
+  "loading": "Wird geladen",
+  "error.status": "Parley hat mit einem Fehler geantwortet ({status}).",
+  "error.unreachable": "Parley hat nicht geantwortet. Nichts ist verloren: Was Sie eingegeben haben, ist noch da. Versuchen Sie es gleich noch einmal.",
+  "error.unexpected": "Auf dieser Seite ist etwas schiefgegangen. Laden Sie sie neu: Was Sie eingegeben haben, bleibt erhalten.",
+  "error.summary": "Es gibt ein Problem",
+  "connection.lost": "Verbindung zu Parley verloren, neuer Versuch läuft",
+  "connection.back": "Wieder mit Parley verbunden",
+  "said.asks": "{server} fragt: {message}",
+  "said.ended": "{tool} auf {server} ist beendet",
+  "said.approval": "Ihre Erlaubnis wird gebraucht: {tool} auf {server}",
+  "said.notify": "{server} fragt Sie etwas",
+  "said.notify.approval": "Parley braucht Ihre Erlaubnis",
+  "who.local": "dieser Computer",
+  "sign-in.as": "Angemeldet als {account}",
+  "sign-in.button": "Bei {server} anmelden",
+  "sign-in.where": "Um sich bei {server} anzumelden, gehen Sie in einem neuen Tab zu {site}. Prüfen Sie, ob Sie dort Ihr Konto haben.",
+  "sign-in.scopes": "Erbeten wird die Erlaubnis für: {scopes}",
+  "sign-in.go": "Zu {site} gehen",
+  "server-sign-in.title": "Anmeldung bei einem Server",
+  "server-sign-in.busy": "Einen Moment …",
+  "server-sign-in.empty": "In dieser Adresse steckt keine Anmeldung. Gehen Sie zurück zu Parley und melden Sie sich von dort an.",
+  "server-sign-in.out": "Dieser Browser ist nicht bei Parley angemeldet. Melden Sie sich hier bei Parley an, oder gehen Sie zu dem Browser zurück, in dem Sie angefangen haben; versuchen Sie es dann noch einmal. Noch ist nichts verloren.",
+  "server-sign-in.again": "Noch einmal versuchen",
+  "server-sign-in.denied": "{server} darf nicht für Sie handeln. Nichts hat sich geändert.",
+  "server-sign-in.done": "Sie sind bei {server} angemeldet.",
+  "server-sign-in.done.as": "Sie sind bei {server} als {account} angemeldet.",
+  "server-sign-in.resumed": { one: "Der Aufruf, der darauf gewartet hat, geht weiter.", other: "{n} Aufrufe, die darauf gewartet haben, gehen weiter." },
+  "server-sign-in.missing": "Nicht alles wurde erlaubt; es fehlt: {scopes}.",
+  "server-sign-in.other": "Sie sind als {account} zurückgekommen und waren bei {server} als {before} angemeldet. Welches Konto soll von jetzt an gelten?",
+  "server-sign-in.keep": "Das bisherige behalten",
+  "server-sign-in.replace": "Das neue verwenden",
+  "server-sign-in.unknown": "jemand Unbekanntes",
+  "server-sign-in.back": "Zurück zu Parley",
+  "signin.title": "Sie sind nicht angemeldet",
+  "signin.text": "Parley meldet Sie über eine Adresse an, die es beim Start ausgibt. Starten Sie es in einem Terminal auf diesem Computer:",
+  "signin.running": "Oder lassen Sie es, wenn es schon läuft, eine neue Adresse ausgeben:",
+  "signin.address": "Öffnen Sie dann die Adresse. Sie sieht so aus:",
+  "signin.once": "Jede Adresse meldet einmal an. Danach bleibt dieser Browser angemeldet, auch wenn Parley neu gestartet wird.",
+  "signin.refused": "Parley nimmt die Anmeldung dieses Browsers nicht mehr an. Öffnen Sie eine neue Adresse, um sich wieder anzumelden.",
+  "signin.forget": "Die alte Anmeldung vergessen",
+  "page.skip": "Zur Unterhaltung springen",
+  "page.side": "Unterhaltungen und Server",
+  "page.menu": "Menü",
+  "page.new": "Neue Unterhaltung",
+  "page.conversations": "Unterhaltungen",
+  "page.conversations.older": "Ältere",
+  "page.conversations.none": "Noch keine. Eine Unterhaltung beginnt mit dem ersten Werkzeug, das Sie ausführen.",
+  "page.servers": "Server",
+  "page.untitled": "Unterhaltung ohne Titel",
+  "page.who": "Angemeldet: {name}",
+  "page.sign-out": "Abmelden",
+  "page.more": "Mehr",
+  "page.permissions": "Erlaubnisse",
+  "page.trail": "Ihr Protokoll",
+  "page.notify": "In diesem Browser benachrichtigen",
+  "page.notify.on": "Benachrichtigungen sind an, solange diese Seite offen und nicht im Blick ist. Sie sagen, wer fragt, nie was.",
+  "page.notify.off": "Sagt Ihnen, wenn eine Frage kommt, während diese Seite offen und nicht im Blick ist.",
+  "page.notify.denied": "Der Browser erlaubt keine Benachrichtigungen dieser Seite.",
+  "disabled.title": "Sie dürfen das nicht mehr benutzen",
+  "disabled.text": "Wer dieses Parley betreibt, hat Ihnen den Zugang entzogen. Ihre offenen Aufrufe sind beendet, und für Sie wird nichts mehr gesendet.",
+  "permissions.title": "Erlaubnisse, die gelten",
+  "permissions.about": "Werkzeuge, die ein Modell für Sie verwenden darf, ohne noch einmal zu fragen. Jede gilt für genau das Werkzeug, wie es war: Ändert der Server es, werden Sie gefragt.",
+  "permissions.none": "Es gibt keine. Vor jeder Verwendung eines Werkzeugs, das eine Erlaubnis braucht, wird gefragt.",
+  "permissions.tool": "{tool} auf {server}",
+  "permissions.always": "In allen Ihren Unterhaltungen, seit {at}",
+  "permissions.conversation": "In einer Unterhaltung, seit {at}",
+  "permissions.show": "Die Unterhaltung zeigen",
+  "permissions.revoke": "Widerrufen",
+  "permissions.revoke.of": "{tool} auf {server} widerrufen",
+  "permissions.revoked": "Widerrufen: Zu {tool} auf {server} werden Sie wieder gefragt.",
+  "trail.title": "Ihr Protokoll",
+  "trail.about": "Was mit Ihren Aufrufen geschah, das Neueste zuerst. Es enthält keine Argumente und keine Antworten.",
+  "trail.none": "Noch ist nichts geschehen.",
+  "trail.more": "Ältere Einträge zeigen",
+  "trail.end": "Das ist alles.",
+  "trail.list": "Einträge",
+  "trail.composed": "Sie haben {tool} auf {server} aufgerufen.",
+  "trail.composed.model": "Ein Modell wollte für Sie {tool} auf {server} aufrufen.",
+  "trail.allowed": "{tool} auf {server} wurde von einer anderen Regel oder Erlaubnis zugelassen als zuvor.",
+  "trail.permission": "Eine erteilte Erlaubnis galt dafür.",
+  "trail.asked": "{server} hat Ihnen eine Frage gestellt.",
+  "trail.asked.url": "{server} hat Sie gebeten, eine Website zu öffnen.",
+  "trail.refused": { one: "Eine Frage von {server} wurde nicht gezeigt: Die Regeln dieses Hosts lassen sie nicht zu.", other: "{n} Fragen von {server} wurden nicht gezeigt: Die Regeln dieses Hosts lassen eine davon nicht zu." },
+  "trail.shown": "Die Frage von {server} wurde Ihnen gezeigt{via}.",
+  "trail.shown.approval": "Die Bitte um Erlaubnis für {tool} auf {server} wurde gezeigt{by}{via}.",
+  "trail.expiring": "Eine Frage von {server} läuft bald ohne Antwort ab.",
+  "trail.opened": "Sie haben zugestimmt, für {server} eine Adresse zu öffnen{via}.",
+  "trail.answered.accepted": "Sie haben {server} geantwortet{via}.",
+  "trail.answered.declined": "Sie haben eine Frage von {server} abgelehnt{via}.",
+  "trail.answered.cancelled": "Sie haben eine Frage von {server} abgebrochen{via}.",
+  "trail.answered": "Sie haben {server} geantwortet{via}.",
+  "trail.checked": "Eine Antwort an {server} passte nicht zur Frage und wurde nicht angenommen.",
+  "trail.taken_back": "Sie haben eine Antwort an {server} zurückgenommen{via}.",
+  "trail.delivered": { one: "Eine Antwort wurde an {server} gesendet.", other: "{n} Antworten wurden an {server} gesendet." },
+  "trail.closed": "Eine Frage von {server} endete ohne Antwort.",
+  "trail.closed.accepted": "Eine Frage von {server} hat sich erledigt.",
+  "trail.completed": "{server} hat gesagt, dass Sie auf einer Website fertig sind.",
+  "trail.blocked": "{tool} auf {server} kann noch nicht weitergehen.",
+  "trail.uncertain": "Es ist nicht bekannt, ob {tool} auf {server} geschehen ist.",
+  "trail.finished": "{tool} auf {server} ist beendet: {state}.",
+  "trail.denied": "{tool} auf {server} wurde nicht erlaubt.",
+  "trail.stopped": "{tool} auf {server} wurde angehalten{by}.",
+  "trail.resolved": "Sie haben entschieden, was aus {tool} auf {server} wurde.",
+  "trail.approval_asked": "Um Erlaubnis für {tool} auf {server} wurde gebeten.",
+  "trail.approval_expiring": "Die Bitte um Erlaubnis für {tool} auf {server} läuft bald ohne Entscheidung ab.",
+  "trail.approval_decided.allowed": "{tool} auf {server} wurde erlaubt{by}{via}.",
+  "trail.approval_decided.denied": "{tool} auf {server} wurde nicht erlaubt{by}{via}.",
+  "trail.approval_closed": "Die Bitte um Erlaubnis für {tool} auf {server} endete ohne Entscheidung.",
+  "trail.approval_revoked": "Eine Erlaubnis für {tool} auf {server} wurde widerrufen{by}.",
+  "trail.disabled": "Ihr Zugang wurde entzogen{by}.",
+  "trail.enabled": "Ihr Zugang wurde zurückgegeben{by}.",
+  "trail.erased": "Was von Ihnen gespeichert war, wurde entfernt{by}.",
+  "trail.credential_read": "Eine Ihrer Anmeldungen wurde für {server} verwendet.",
+  "trail.other": "Etwas der Art {kind} ist geschehen.",
+  "trail.by.you": " von Ihnen",
+  "trail.by.machine": " von Parley",
+  "trail.by": " von {who}",
+  "trail.a-tool": "Ein Werkzeug",
+  "trail.a-server": "ein Server",
+  "trail.end.done": "erledigt",
+  "trail.end.failed": "fehlgeschlagen",
+  "trail.end.stopped": "angehalten",
+  "trail.end.expired": "ohne Antwort",
+  "trail.end.interrupted": "unterbrochen",
+  "trail.end.lapsed": "der Server setzt es nicht mehr fort",
+  "trail.end.denied": "nicht erlaubt",
+  "server.connected": "verbunden",
+  "server.idle": "nicht in Gebrauch",
+  "server.failed": "nicht erreichbar",
+  "server.more": "Einzelheiten",
+  "server.address": "Adresse",
+  "server.revision": "Protokoll",
+  "server.note": "Hinweis",
+  "chat.title": "Unterhaltung",
+  "question.title": "Frage",
+  "chat.empty": "Ein Werkzeug ausführen",
+  "chat.empty.text": "Der Server des Werkzeugs fragt Sie unterwegs vielleicht etwas. Seine Fragen erscheinen hier, und nichts wird gesendet, bevor Sie es sagen.",
+  "picker.title": "Ein Werkzeug wählen",
+  "picker.another": "Ein anderes Werkzeug ausführen",
+  "picker.no-model": "Kein Modell ist verbunden: Wählen Sie ein Werkzeug und füllen Sie seine Argumente selbst aus.",
+  "picker.no-servers": "Keine Server. Tragen Sie einen in die Serverdatei ein und starten Sie Parley neu.",
+  "picker.server": "Server",
+  "picker.server-one": "Server: {server}",
+  "picker.loading": "{server} wird nach seinen Werkzeugen gefragt",
+  "picker.no-tools": "{server} bietet keine Werkzeuge an.",
+  "picker.retry": "Noch einmal versuchen",
+  "picker.find": "Ein Werkzeug finden",
+  "picker.tools": "Werkzeuge von {server}",
+  "picker.changed": "Geändert, seit Sie es zuletzt gesehen haben",
+  "picker.on": "auf {server}",
+  "picker.no-arguments": "Dieses Werkzeug nimmt keine Argumente.",
+  "picker.run": "{tool} ausführen",
+  "picker.running": "Wird gestartet",
+  "picker.other": "Ein anderes Werkzeug wählen",
+  "tool.titled": "„{title}“",
+  "call.ran": "Sie haben {tool} auf {server} ausgeführt",
+  "call.ran.at": "Sie haben {tool} auf {server} ({place}) ausgeführt",
+  "call.model": "Ein Modell wollte {tool} auf {server} aufrufen",
+  "call.replaces": "Dies führt einen früheren Aufruf noch einmal aus.",
+  "call.replaces.show": "Den früheren Aufruf zeigen",
+  "call.no-arguments": "Keine Argumente.",
+  "call.decline-rest": "Die übrigen ablehnen",
+  "call.stop": "Anhalten",
+  "call.run-again": "Noch einmal ausführen",
+  "call.run-again.hint": "„Noch einmal ausführen“ beginnt einen neuen Aufruf mit denselben Argumenten. Ihre Antworten werden eingetragen; nichts wird gesendet, bevor Sie es senden.",
+  "state.new": "Wird vorbereitet",
+  "state.approving": "Wartet auf Erlaubnis",
+  "state.ready": "Wird gleich gesendet",
+  "state.claimed": "Wird gleich gesendet",
+  "state.sent": "Läuft auf {server}",
+  "state.waiting": "Wartet auf Sie",
+  "state.waiting.rest": "Wartet auf die übrigen",
+  "state.asks": { one: "{server} wartet auf Ihre Antwort", other: "{server} wartet auf {n} Antworten von Ihnen" },
+  "state.blocked": "Kann noch nicht weitergehen",
+  "state.uncertain": "Es ist nicht bekannt, ob dies geschehen ist",
+  "state.done": "Erledigt",
+  "state.done.wrong": "Mit einem Fehler beendet",
+  "state.failed": "Fehlgeschlagen",
+  "state.denied": "Nicht erlaubt",
+  "state.stopped": "Angehalten",
+  "state.expired": "Ohne Antwort beendet",
+  "state.interrupted": "Unterbrochen",
+  "state.lapsed": "Der Server setzt dies nicht mehr fort",
+  "why.new": "Der Aufruf wird vorbereitet.",
+  "why.approving": "Jemand muss diesen Aufruf erlauben, bevor er gesendet wird.",
+  "why.ready": "Der Aufruf wird gleich an {server} gesendet.",
+  "why.claimed": "Der Aufruf wird gleich an {server} gesendet.",
+  "why.sent": "Parley wartet auf die Antwort von {server}.",
+  "why.waiting": { one: "Der Aufruf geht weiter, wenn Sie die Frage oben beantwortet haben. Sie können diese Seite schließen: Die Frage bleibt offen.", other: "Der Aufruf geht weiter, wenn Sie die Fragen oben beantwortet haben. Sie können diese Seite schließen: Sie bleiben offen." },
+  "why.held": "{server} hält die Verbindung offen, bis Sie antworten. Sie können diese Seite schließen: Die Frage bleibt offen.",
+  "why.blocked": "{server} kann im Moment nicht verwendet werden. Der Aufruf geht weiter, sobald er kann.",
+  "why.uncertain": "Der Aufruf wurde gesendet, und es kam keine Antwort. {server} kann die Arbeit getan haben oder nicht.",
+  "why.done": "{server} hat geantwortet.",
+  "why.failed": "{server} konnte das nicht tun.",
+  "why.denied": "Eine Regel dieses Parley erlaubt den Aufruf nicht. Nichts wurde gesendet.",
+  "why.stopped": "Sie haben den Aufruf angehalten.",
+  "why.expired": "Niemand hat rechtzeitig geantwortet. Weiter wurde nichts gesendet.",
+  "why.interrupted": "Die Verbindung, auf der der Aufruf wartete, ist weg. Keine Ihrer Antworten war gesendet.",
+  "why.lapsed": "{server} nimmt die unterbrochene Arbeit nicht mehr an.",
+  "resolve.title": "Was soll geschehen?",
+  "resolve.send-again": "Noch einmal senden",
+  "resolve.send-again.hint": "Sendet denselben Aufruf noch einmal. Hatte {server} die Arbeit schon getan, tut er sie vielleicht zweimal.",
+  "resolve.send-again.held": "Führt {tool} als neuen Aufruf von vorn aus. Hatte {server} die Arbeit schon getan, tut er sie vielleicht zweimal. Ihre Antworten werden für Sie zum Senden eingetragen.",
+  "resolve.it-happened": "Es ist geschehen",
+  "resolve.it-happened.hint": "Wählen Sie dies, wenn Sie auf {server} nachgesehen haben und die Arbeit getan ist. Nichts wird gesendet.",
+  "resolve.give-up": "Aufgeben",
+  "resolve.give-up.hint": "Beendet den Aufruf als fehlgeschlagen. Weiter wird nichts gesendet; was {server} getan hat, bleibt, wie es ist.",
+  "result.title": "Antwort von {server}",
+  "result.error": "{server} sagt, dass dies schiefgegangen ist.",
+  "result.protocol": "{server} hat den Aufruf abgewiesen.",
+  "result.code": "Fehlercode {code}",
+  "result.empty": "{server} hat ohne Text geantwortet.",
+  "result.structured": "Daten",
+  "result.raw": "Ganze Antwort als JSON",
+  "result.large": "Große Antwort, {size}",
+  "result.show": "Zeigen",
+  "result.more": { one: "Und {n} weiterer Teil, nicht gezeigt.", other: "Und {n} weitere Teile, nicht gezeigt." },
+  "call.large-arguments": "Viel wurde mitgesendet, {size}",
+  "call.more-arguments": { one: "Und {n} weiteres, nicht gezeigt.", other: "Und {n} weitere, nicht gezeigt." },
+  "result.long": "Langer Text, {n} Zeichen",
+  "result.image": "Ein Bild ({name}), nicht gezeigt",
+  "result.audio": "Eine Aufnahme ({name}), nicht abgespielt",
+  "result.link": "Ein Link zu {name}, nicht geöffnet",
+  "result.resource": "Angehängt: {name}",
+  "result.other": "Etwas der Art {name}, das diese Seite nicht zeigen kann",
+  "result.bytes": "{n} Byte",
+  "card.kind.form": "Frage",
+  "card.kind.url": "Bitte, eine Website zu öffnen",
+  "card.count": "{i} von {of}",
+  "card.asks": "{server} fragt",
+  "card.asks.at": "{server} ({place}) fragt",
+  "card.asked": "{server} hat gefragt",
+  "card.asked.at": "{server} ({place}) hat gefragt",
+  "card.until": "Offen bis {when}.",
+  "card.show-all": "Alle {n} Zeichen zeigen",
+  "card.folded": "Für später aufgehoben. Die Frage bleibt offen.",
+  "card.changed": "{server} hat die Frage geändert. Sehen Sie sie noch einmal an, bevor Sie senden.",
+  "card.closed-elsewhere": "Diese Frage wurde inzwischen anderswo geschlossen. Was Sie hier getan haben, wurde nicht gesendet; was gilt, steht unten.",
+  "card.read-only": "Das kann hier angesehen, aber nicht entschieden werden. Öffnen Sie dafür Parley selbst.",
+  "card.take-back": "Sie können es sich anders überlegen, bis Ihre Antworten an {server} gesendet werden.",
+  "approval.kind": "Parley bittet um Erlaubnis",
+  "approval.asks.model": "Ein Modell möchte {tool} auf {server} verwenden",
+  "approval.asks.model-of": "Ein Modell von {who} möchte {tool} auf {server} verwenden",
+  "approval.asks.you": "Sie möchten {tool} auf {server} verwenden",
+  "approval.asks.person": "{who} möchte {tool} auf {server} verwenden",
+  "approval.asked.model": "Ein Modell wollte {tool} auf {server} verwenden",
+  "approval.asked.model-of": "Ein Modell von {who} wollte {tool} auf {server} verwenden",
+  "approval.asked.you": "Sie wollten {tool} auf {server} verwenden",
+  "approval.asked.person": "{who} wollte {tool} auf {server} verwenden",
+  "approval.server": "Server",
+  "approval.local": "(dieser Computer)",
+  "approval.tool": "Werkzeug",
+  "approval.prompt": "Prompt",
+  "approval.resource": "Ressource",
+  "approval.why": "Warum Sie gefragt werden",
+  "approval.why.rule": "Eine Regel dieses Parley fragt zuerst einen Menschen.",
+  "approval.rule": "Regel: {rule}",
+  "approval.sent": "Was an {server} gesendet wird",
+  "approval.json": "Genau das, als JSON",
+  "approval.more": { one: "Und {n} weiterer Wert, den das JSON unten zeigt.", other: "Und {n} weitere Werte, die das JSON unten zeigt." },
+  "approval.large": "Viel würde gesendet ({size}). Sehen Sie es an, bevor Sie entscheiden.",
+  "approval.about": "Was {server} über das Werkzeug sagt",
+  "approval.answered": { one: "Sie haben eine Frage beantwortet, und Ihre Antwort würde jetzt gesendet:", other: "Sie haben Fragen beantwortet, und Ihre Antworten würden jetzt gesendet:" },
+  "approval.answered.other": { one: "Wer anfragt, hat eine Frage beantwortet, und die Antwort würde jetzt gesendet:", other: "Wer anfragt, hat Fragen beantwortet, und die Antworten würden jetzt gesendet:" },
+  "approval.decide": "Entscheiden",
+  "approval.allow.once": "Einmal erlauben",
+  "approval.allow.conversation": "In dieser Unterhaltung erlauben",
+  "approval.allow.always": "Dieses Werkzeug immer erlauben",
+  "approval.deny": "Nicht erlauben",
+  "approval.help.once": "Dieser Aufruf wird an {server} gesendet, und kein anderer.",
+  "approval.help.conversation": "Dieser Aufruf wird gesendet, und weitere Aufrufe genau dieses Werkzeugs in dieser Unterhaltung, ohne Sie zu fragen.",
+  "approval.help.always": "Dieser Aufruf wird gesendet, und weitere Aufrufe genau dieses Werkzeugs in allen Ihren Unterhaltungen, ohne Sie zu fragen. Ändert {server} das Werkzeug, werden Sie wieder gefragt. Sie können es widerrufen.",
+  "approval.help.deny": "Der Aufruf endet. Weiter wird nichts an {server} gesendet.",
+  "approval.waits.group": "Wartet auf jemanden aus der Gruppe {group}.",
+  "approval.waits.person": "Wartet auf {who}.",
+  "approval.waits.not-you": "Wer anfragt, darf nicht entscheiden.",
+  "approval.until": "Offen bis {when}. Ohne Entscheidung wird weiter nichts gesendet.",
+  "approval.allowed.once": "Sie haben diesen Aufruf {at} erlaubt{via}.",
+  "approval.allowed.conversation": "Sie haben dieses Werkzeug {at} in der Unterhaltung erlaubt{via}.",
+  "approval.allowed.always": "Sie haben dieses Werkzeug {at} für immer erlaubt{via}.",
+  "approval.denied": "Sie haben es {at} nicht erlaubt{via}. Weiter wurde nichts gesendet.",
+  "approval.allowed.once.by": "{who} hat diesen Aufruf {at} erlaubt.",
+  "approval.allowed.conversation.by": "{who} hat dieses Werkzeug {at} in der Unterhaltung erlaubt.",
+  "approval.allowed.always.by": "{who} hat dieses Werkzeug {at} für immer erlaubt.",
+  "approval.denied.by": "{who} hat es {at} nicht erlaubt. Weiter wurde nichts gesendet.",
+  "approval.expired": "Bis dahin hat niemand entschieden: Es endete {at}. Weiter wurde nichts gesendet.",
+  "approval.withdrawn": "Eine Erlaubnis wird nicht mehr gebraucht, weil der Aufruf beendet ist.",
+  "approval.closed-elsewhere": "Darüber wurde inzwischen anderswo entschieden. Was Sie hier getan haben, zählt nicht; was gilt, steht unten.",
+  "approval.revoke": "Widerrufen",
+  "approval.revoke.hint": "Von da an werden Sie wieder gefragt.",
+  "action.send": "An {server} senden",
+  "action.accept": "Annehmen und {server} mitteilen",
+  "action.review": "Antworten prüfen",
+  "action.change": "Ändern",
+  "action.decline": "Ablehnen",
+  "action.cancel": "Frage abbrechen",
+  "action.later": "Nicht jetzt",
+  "action.unfold": "Jetzt antworten",
+  "action.take-back": "Zurücknehmen",
+  "help.title": "Was tun diese Schaltflächen?",
+  "help.decline": "{server} erfährt, dass Sie Nein sagen.",
+  "help.cancel": "{server} erfährt, dass Sie die Frage ohne Entscheidung geschlossen haben.",
+  "help.later": "Nichts wird gesendet. Die Frage bleibt offen, hier und in Ihrem Eingang.",
+  "review.title": "Prüfen Sie, was an {server} gesendet wird",
+  "review.nothing": "Es werden keine Werte gesendet, nur dass Sie annehmen.",
+  "review.empty": "leer",
+  "review.default": "vorgeschlagen von {server}",
+  "review.default.argument": "Standardwert",
+  "review.earlier": "aus Ihrer früheren Antwort",
+  "review.omitted": "Keine Antwort, nicht gesendet: {list}",
+  "record.sent": "Sie haben dies {at} gesendet{via}.",
+  "record.agreed": "Sie haben {at} angenommen{via}.",
+  "record.opened": "Sie haben {at} zugestimmt, {domain} zu öffnen{via}.",
+  "record.completed": "{server} hat {at} gesagt, dass Sie auf {domain} fertig sind.",
+  "record.declined": "Sie haben {at} abgelehnt{via}. Nichts, was Sie eingegeben haben, wurde gesendet.",
+  "record.cancelled": "Sie haben diese Frage {at} abgebrochen{via}. Nichts, was Sie eingegeben haben, wurde gesendet.",
+  "record.expired": "Niemand hat rechtzeitig geantwortet; die Frage endete {at}.",
+  "record.withdrawn": "{server} hat die Frage zurückgezogen. Nichts wurde gesendet.",
+  "closed.server": "{server} hat die Frage zurückgezogen. Nichts wurde gesendet.",
+  "closed.stop": "Die Frage endete, weil Sie den Aufruf angehalten haben. Nichts wurde gesendet.",
+  "closed.call_ended": "Die Frage endete, weil ihr Aufruf beendet ist. Nichts wurde gesendet.",
+  "closed.policy": "Die Frage endete, weil eine Regel dieses Parley den Aufruf nicht mehr erlaubt. Nichts wurde gesendet.",
+  "closed.host_stopped": "Die Frage endete, weil die Verbindung zu {server} verloren ging. Nichts wurde gesendet.",
+  "via.chat": " (in dieser Unterhaltung)",
+  "via.inbox": " (im Eingang)",
+  "via.api": " (über ein anderes Programm)",
+  "via.terminal": " (in einem Terminal)",
+  "time.today": "um {time}",
+  "time.day": "am {date} um {time}",
+  "form.left-out": "Nicht gefragt, weil es hier nicht gezeigt werden kann:",
+  "form.no-view": "Die Frage kann nicht als Formular gezeigt werden.",
+  "form.stopped": "„{label}“ muss beantwortet werden und kann nicht gezeigt werden: {reason}",
+  "form.cannot-send": "Das kann nicht gesendet werden.",
+  "field.optional": "(freiwillig)",
+  "field.error": "Fehler:",
+  "field.suggested": "Vorgeschlagen von {server}",
+  "field.default": "Mit dem Standardwert ausgefüllt",
+  "field.earlier": "Aus Ihrer früheren Antwort",
+  "field.secret": "{server} darf danach nicht in einem Formular fragen. Geben Sie hier kein Passwort, keinen Schlüssel und keine Kartennummer ein.",
+  "field.secret.argument": "Was Sie hier eingeben, steht in der Unterhaltung. Geben Sie kein Passwort, keinen Schlüssel und keine Kartennummer ein.",
+  "field.undrawable": "Ausgelassen:",
+  "field.undrawable.required": "Muss beantwortet werden, kann hier aber nicht gezeigt werden:",
+  "field.send-empty": "Absichtlich leer senden",
+  "inbox.none": "Keine Fragen warten",
+  "inbox.waiting": { one: "{n} Frage wartet", other: "{n} Fragen warten" },
+  "inbox.permissions": { one: "{n} Erlaubnis zu entscheiden", other: "{n} Erlaubnisse zu entscheiden" },
+  "inbox.both": "{questions}, {permissions}",
+  "inbox.about": "Was in allen Ihren Unterhaltungen auf Sie wartet, das Älteste zuerst.",
+  "inbox.of-others": "Von {who}",
+  "refusals.text": { one: "{n} Frage von {server} wurde nicht gezeigt: Es war eine zu viel, sie war zu groß, oder die Regeln hier lassen sie nicht zu.", other: "{n} Fragen von {server} wurden nicht gezeigt: Es waren zu viele, sie waren zu groß, oder die Regeln hier lassen sie nicht zu." },
+  "refusals.since": "Seit {at}.",
+  "refusals.title": "Fragen, die nicht gezeigt wurden",
+  "refusals.stop": "Alles von {server} anhalten",
+  "refusals.clear": "Verstanden",
+  "refusals.stopped": { one: "{n} Aufruf von {server} wurde angehalten.", other: "{n} Aufrufe von {server} wurden angehalten." },
+  "inbox.context": "Während {tool} läuft",
+  "inbox.show": "Die Unterhaltung zeigen",
+  "limit.whole": "Eine ganze Zahl",
+  "limit.whole.between": "Eine ganze Zahl von {min} bis {max}",
+  "limit.whole.least": "Eine ganze Zahl, mindestens {min}",
+  "limit.whole.most": "Eine ganze Zahl, höchstens {max}",
+  "limit.between": "Eine Zahl von {min} bis {max}",
+  "limit.least": "Eine Zahl, mindestens {min}",
+  "limit.most": "Eine Zahl, höchstens {max}",
+  "limit.above": "Mehr als {min}",
+  "limit.below": "Weniger als {max}",
+  "limit.multiple": "Ein Vielfaches von {of}",
+  "limit.items.any": "Wählen Sie alles, was zutrifft",
+  "limit.items.exactly": "Wählen Sie {n}",
+  "limit.items.between": "Wählen Sie {min} bis {max}",
+  "limit.items.least": "Wählen Sie mindestens {n}",
+  "limit.items.most": "Wählen Sie höchstens {n}",
+  "limit.uri": "Eine Webadresse, zum Beispiel https://example.com/page",
+  "limit.json": "Als JSON geschrieben",
+  "count.left": { one: "Noch {n} Zeichen", other: "Noch {n} Zeichen" },
+  "count.over": { one: "{n} Zeichen zu viel", other: "{n} Zeichen zu viel" },
+  "choice.yes": "Ja",
+  "choice.no": "Nein",
+  "choice.none": "Keine Antwort",
+  "choice.empty": "(leer)",
+  "choice.filter": "Auswahl filtern",
+  "choice.shown": "{n} von {total} gezeigt",
+  "date.day": "Tag",
+  "date.month": "Monat",
+  "date.year": "Jahr",
+  "date.example": "Zum Beispiel {example}",
+  "date.time": "Uhrzeit (24 Stunden)",
+  "date.zone": "Zeitzone",
+  "date.own": "{zone}, jetzt UTC{offset}",
+  "date.echo": "Wird gesendet als {value}",
+  "date.twice": "In dieser Nacht werden die Uhren zurückgestellt, also gibt es diese Zeit zweimal. Welche meinen Sie?",
+  "date.first": "Die erste (UTC{offset})",
+  "date.second": "Die zweite (UTC{offset})",
+  "date.unreal": "{label} muss ein wirkliches Datum sein, mit vierstelligem Jahr",
+  "date.untimed": "{label} braucht eine Uhrzeit, zum Beispiel 14:30",
+  "date.gap": "{label} gibt es an diesem Tag nicht: In {zone} überspringen die Uhren diese Stunde",
+  "date.which": "Wählen Sie für {label}, welche der beiden Zeiten Sie meinen",
+  "link.website": "Website:",
+  "link.ascii": "(in Adressen {name} geschrieben)",
+  "link.letters": "(in Buchstaben gezeigt: {name})",
+  "link.none": "Die Bitte enthält keine Adresse.",
+  "link.rewritten": "Browser schreiben diese Adresse anders. Gesendet wurde sie als",
+  "link.refuse": "Nicht geöffnet:",
+  "link.warn": "Warnung:",
+  "link.note": "Hinweis:",
+  "link.differs": "Dieser Browser liest die Adresse anders als Parley.",
+  "link.never": "Parley öffnet diese Adresse nicht. Sie können die Bitte ablehnen oder abbrechen.",
+  "link.insecure": "Diese Seite wurde nicht über eine sichere Verbindung geladen, deshalb öffnet sie keine Websites. Verwenden Sie Parley über https oder unter 127.0.0.1.",
+  "link.open": "{site} in einem neuen Tab öffnen",
+  "link.open-anyway": "{site} trotzdem öffnen",
+  "link.again": "Noch einmal öffnen",
+  "link.copy": "Adresse kopieren",
+  "link.copied": "Adresse kopiert",
+  "link.copy-failed": "Der Browser hat das Kopieren nicht erlaubt. Die Adresse ist markiert: Kopieren Sie sie mit der Tastatur.",
+  "link.sure": "Sind Sie sicher?",
+  "link.sure.text": "Zu dieser Adresse gibt es eine Warnung. Öffnen Sie sie nur, wenn Sie erwartet haben, dass {server} Sie zu {site} schickt.",
+  "link.back": "Nicht öffnen",
+  "link.opened": "Wenn Sie auf {site} fertig sind, sagen Sie es hier. {server} sieht dann nach, ob es erledigt ist.",
+  "link.finished": "Ich bin fertig",
+  "link.nothing-opened": "Nichts hat sich geöffnet? Kopieren Sie die Adresse und öffnen Sie sie selbst.",
+  "link.forward": "Die Website leitet Sie vielleicht zu anderen Adressen weiter, die Parley nicht prüfen kann.",
+  "link.held": "Mit dem Öffnen erfährt {server}, dass Sie zugestimmt haben.",
+  "link.completed": "{server} sagt, dass Sie dort fertig sind.",
+  "link.held.waits": "Machen Sie auf der Website alles fertig. {server} geht von selbst weiter, wenn dort alles erledigt ist.",
+  "sign-out.button": "Von {server} abmelden",
+  "sign-out.revoked": "Sie sind von {server} abgemeldet, und der Server hat bestätigt, dass endet, was Sie erlaubt hatten.",
+  "sign-out.pending": "Sie sind hier von {server} abgemeldet. Noch ist nicht bestätigt, dass endet, was Sie erlaubt hatten; Parley fragt eine Woche lang nach.",
+  "sign-out.not_offered": "Sie sind hier von {server} abgemeldet. Dem Server kann das nicht gesagt werden; was Sie erlaubt hatten, endet, wenn er es enden lässt.",
+  "sign-out.nothing": "Sie waren nicht bei {server} angemeldet.",
+  "trail.signed_in": "Sie haben sich bei {server} angemeldet{via}.",
+  "trail.signed_in.other_account": "Sie haben sich bei {server} mit einem anderen Konto als zuvor angemeldet{via}.",
+  "trail.signed_out": "Sie haben sich von {server} abgemeldet{via}.",
+  "trail.not_revoked": "{server} hat noch nicht bestätigt, dass Ihre Anmeldung beendet ist.",
+  "trail.not_revoked.gave_up": "{server} hat nie bestätigt, dass Ihre Anmeldung beendet ist; Parley fragt nicht mehr nach.",
+  "server.sign_in": "verlangt eine Anmeldung",
+  "picker.new": "Neu, seit Sie zuletzt nachgesehen haben",
+  "picker.seen": "Ich habe es gesehen",
+  "picker.seen-all": { one: "{n} Änderung als gesehen markieren", other: "{n} Änderungen als gesehen markieren" },
+  "change.tool": "Dieses Werkzeug hat sich geändert, seit Sie es zuletzt gesehen oder erlaubt haben.",
+  "change.approval": "Dieses Werkzeug hat sich geändert, seit Sie es zuletzt erlaubt oder gesehen haben.",
+  "change.approval.other": "Dieses Werkzeug hat sich geändert, seit es dem Anfragenden zuletzt gezeigt oder erlaubt wurde.",
+  "change.new": "Dieses Werkzeug ist neu: Vorher gab es das nicht.",
+  "change.description": "Was der Server darüber sagt",
+  "change.input_schema": "Seine Argumente",
+  "change.annotations": "Was es über seine Wirkung sagt",
+  "change.before": "Vorher",
+  "change.after": "Jetzt",
+  "change.nothing": "(nichts)",
+  "change.unknown": "(nicht mehr bekannt)",
+  "change.cut": "Es ist mehr, als hier gezeigt wird."
+};
+
 // src/lib/en.ts
 var en = {
   "product": "Parley",
@@ -141,6 +1058,11 @@ var en = {
   "sign-in.where": "To sign in to {server} you go to {site}, in a new tab. Check that this is where you have your account.",
   "sign-in.scopes": "It is asked to allow: {scopes}",
   "sign-in.go": "Go to {site}",
+  "sign-out.button": "Sign out of {server}",
+  "sign-out.revoked": "You are signed out of {server}, and it has confirmed that what you allowed has ended.",
+  "sign-out.pending": "You are signed out of {server} here. It has not confirmed yet that what you allowed has ended; Parley asks it again for a week.",
+  "sign-out.not_offered": "You are signed out of {server} here. It cannot be told so; what you allowed ends when it lets it end.",
+  "sign-out.nothing": "You were not signed in to {server}.",
   "server-sign-in.title": "Signing in to a server",
   "server-sign-in.busy": "One moment …",
   "server-sign-in.empty": "There is no sign-in in this address. Go back to Parley and sign in from there.",
@@ -201,8 +1123,11 @@ var en = {
   "trail.list": "Entries",
   "trail.composed": "You called {tool} on {server}.",
   "trail.composed.model": "A model asked for {tool} on {server} for you.",
+  "trail.allowed": "{tool} on {server} was allowed by another rule or permission than before.",
+  "trail.permission": "A permission that was given covered it.",
   "trail.asked": "{server} asked you a question.",
   "trail.asked.url": "{server} asked you to open a website.",
+  "trail.refused": { one: "A question of {server} was not shown: the rules of this host do not allow it.", other: "{n} questions of {server} were not shown: the rules of this host do not allow one of them." },
   "trail.shown": "The question of {server} was shown to you{via}.",
   "trail.shown.approval": "The request for permission for {tool} on {server} was shown{by}{via}.",
   "trail.expiring": "A question of {server} is about to expire without an answer.",
@@ -215,6 +1140,8 @@ var en = {
   "trail.taken_back": "You took an answer to {server} back{via}.",
   "trail.delivered": { one: "An answer was sent to {server}.", other: "{n} answers were sent to {server}." },
   "trail.closed": "A question of {server} ended without an answer.",
+  "trail.closed.accepted": "A question of {server} was settled.",
+  "trail.completed": "{server} said that you are done on a website.",
   "trail.blocked": "{tool} on {server} cannot go on yet.",
   "trail.uncertain": "It is not known whether {tool} on {server} happened.",
   "trail.finished": "{tool} on {server} ended: {state}.",
@@ -222,6 +1149,7 @@ var en = {
   "trail.stopped": "{tool} on {server} was stopped{by}.",
   "trail.resolved": "You decided what became of {tool} on {server}.",
   "trail.approval_asked": "Permission was asked for {tool} on {server}.",
+  "trail.approval_expiring": "The request for permission for {tool} on {server} is about to expire without a decision.",
   "trail.approval_decided.allowed": "{tool} on {server} was allowed{by}{via}.",
   "trail.approval_decided.denied": "{tool} on {server} was not allowed{by}{via}.",
   "trail.approval_closed": "The request for permission for {tool} on {server} ended without a decision.",
@@ -230,6 +1158,11 @@ var en = {
   "trail.enabled": "Your access was given back{by}.",
   "trail.erased": "What was stored of you was removed{by}.",
   "trail.credential_read": "A sign-in of yours was used for {server}.",
+  "trail.signed_in": "You signed in to {server}{via}.",
+  "trail.signed_in.other_account": "You signed in to {server} with another account than before{via}.",
+  "trail.signed_out": "You signed out of {server}{via}.",
+  "trail.not_revoked": "{server} has not confirmed yet that your sign-in has ended.",
+  "trail.not_revoked.gave_up": "{server} never confirmed that your sign-in has ended; Parley has stopped asking.",
   "trail.other": "Something of the kind {kind} happened.",
   "trail.by.you": " by you",
   "trail.by.machine": " by Parley",
@@ -246,6 +1179,7 @@ var en = {
   "server.connected": "connected",
   "server.idle": "not in use",
   "server.failed": "cannot be reached",
+  "server.sign_in": "wants a sign-in",
   "server.more": "Details",
   "server.address": "Address",
   "server.revision": "Protocol",
@@ -266,6 +1200,21 @@ var en = {
   "picker.find": "Find a tool",
   "picker.tools": "Tools of {server}",
   "picker.changed": "Changed since you last saw it",
+  "picker.new": "New since you last looked",
+  "picker.seen": "I have seen this",
+  "picker.seen-all": { one: "Mark {n} change as seen", other: "Mark {n} changes as seen" },
+  "change.tool": "This tool has changed since you last saw or allowed it.",
+  "change.approval": "This tool has changed since you last allowed or saw it.",
+  "change.approval.other": "This tool has changed since the asker last saw it or had it allowed.",
+  "change.new": "This tool is new: it was not there before.",
+  "change.description": "What the server says about it",
+  "change.input_schema": "Its arguments",
+  "change.annotations": "What it says of its effects",
+  "change.before": "Before",
+  "change.after": "Now",
+  "change.nothing": "(nothing)",
+  "change.unknown": "(no longer known)",
+  "change.cut": "There is more than is shown here.",
   "picker.on": "on {server}",
   "picker.no-arguments": "This tool takes no arguments.",
   "picker.run": "Run {tool}",
@@ -378,7 +1327,6 @@ var en = {
   "approval.json": "Exactly this, as JSON",
   "approval.more": { one: "And {n} more value, which the JSON below shows.", other: "And {n} more values, which the JSON below shows." },
   "approval.large": "Much would be sent ({size}). Look at it before you decide.",
-  "approval.large.hidden": "Much would be sent ({size}), which cannot be shown here.",
   "approval.about": "What {server} says about the tool",
   "approval.answered": { one: "You have answered a question, and your answer would be sent now:", other: "You have answered questions, and your answers would be sent now:" },
   "approval.answered.other": { one: "The asker has answered a question, and the answer would be sent now:", other: "The asker has answered questions, and the answers would be sent now:" },
@@ -431,6 +1379,7 @@ var en = {
   "record.sent": "You sent this {at}{via}.",
   "record.agreed": "You accepted {at}{via}.",
   "record.opened": "You agreed to open {domain} {at}{via}.",
+  "record.completed": "{server} said {at} that you are done on {domain}.",
   "record.declined": "You declined {at}{via}. Nothing that you typed was sent.",
   "record.cancelled": "You cancelled this question {at}{via}. Nothing that you typed was sent.",
   "record.expired": "Nobody answered by {at}, so the question ended.",
@@ -466,7 +1415,7 @@ var en = {
   "inbox.both": "{questions}, {permissions}",
   "inbox.about": "What waits for you in all your conversations, the oldest first.",
   "inbox.of-others": "Of {who}",
-  "refusals.text": { one: "{n} question from {server} was not shown: it asked too many.", other: "{n} questions from {server} were not shown: it asked too many." },
+  "refusals.text": { one: "{n} question from {server} was not shown: it was one too many, too large, or against the rules here.", other: "{n} questions from {server} were not shown: they were too many, too large, or against the rules here." },
   "refusals.since": "Since {at}.",
   "refusals.title": "Questions that were not shown",
   "refusals.stop": "Stop all from {server}",
@@ -539,11 +1488,12 @@ var en = {
   "link.nothing-opened": "Nothing opened? Copy the address and open it yourself.",
   "link.forward": "The website may send you on to other addresses, which Parley cannot check.",
   "link.held": "Opening tells {server} that you agreed.",
+  "link.completed": "{server} says that you are done there.",
   "link.held.waits": "Finish on the website. {server} goes on by itself when it is done there."
 };
 
 // src/lib/text.ts
-var catalogues = { en };
+var catalogues = { en, de, ar };
 var language = (() => {
   const asked = (document.documentElement.lang || "en").toLowerCase();
   for (const name of [asked, asked.split("-")[0] ?? "en"]) if (name in catalogues) return name;
@@ -606,6 +1556,8 @@ var Problem = class extends Error {
   errors;
   closedBy;
   question;
+  /** What the sentence is about: a limit, a server. */
+  params;
   constructor(status, body) {
     super(String(body["detail"] || body["title"] || t("error.status", { status: String(status) })));
     this.status = status;
@@ -613,6 +1565,7 @@ var Problem = class extends Error {
     this.errors = Array.isArray(body["errors"]) ? body["errors"] : [];
     this.closedBy = String(body["closed_by"] ?? "");
     this.question = body["question"] ?? null;
+    this.params = typeof body["params"] === "object" && body["params"] !== null ? body["params"] : {};
   }
 };
 var Unreachable = class extends Error {
@@ -659,10 +1612,10 @@ var API = class {
       throw error;
     }
   }
-  async write(path, { body, key, keepalive } = {}) {
+  async write(path, { via, body, key, keepalive }) {
     const headers = { "Content-Type": "application/json" };
     if (key) headers["Idempotency-Key"] = key;
-    const init = { headers, body: JSON.stringify(body ?? {}) };
+    const init = { headers, body: JSON.stringify({ ...body, via }) };
     if (keepalive) init.keepalive = true;
     return this.#decode(await this.request("POST", path, init));
   }
@@ -714,12 +1667,12 @@ var EventParser = class {
     this.#rest = text2.slice(start);
     return events;
   }
-  #line(line) {
-    if (line === "") return this.#dispatch();
-    if (line.startsWith(":")) return null;
-    const colon = line.indexOf(":");
-    const field = colon < 0 ? line : line.slice(0, colon);
-    let value = colon < 0 ? "" : line.slice(colon + 1);
+  #line(line2) {
+    if (line2 === "") return this.#dispatch();
+    if (line2.startsWith(":")) return null;
+    const colon = line2.indexOf(":");
+    const field = colon < 0 ? line2 : line2.slice(0, colon);
+    let value = colon < 0 ? "" : line2.slice(colon + 1);
     if (value.startsWith(" ")) value = value.slice(1);
     switch (field) {
       case "event":
@@ -900,7 +1853,6 @@ function hasEnded(call) {
 }
 
 // src/lib/store.ts
-var refusalsWait = 2e3;
 var Store = class {
   api;
   session = null;
@@ -916,7 +1868,6 @@ var Store = class {
   #subscribers = /* @__PURE__ */ new Set();
   #announced = /* @__PURE__ */ new Set();
   #listed = [];
-  #refusalsTimer = 0;
   #loaded = false;
   constructor(base, token) {
     this.api = new API(base, token, (problem) => this.#heard(problem));
@@ -942,9 +1893,9 @@ var Store = class {
   may(scope) {
     return this.session?.scopes?.includes(scope) ?? true;
   }
-  /** bound says whether the session sees one conversation alone. */
+  /** bound says whether the session sees one conversation, or one approval, alone. */
   get bound() {
-    return Boolean(this.session?.conversation);
+    return Boolean(this.session?.conversation || this.session?.approval);
   }
   approval(id) {
     return this.#approvals.get(id);
@@ -1003,14 +1954,15 @@ var Store = class {
     const known = this.#questions.get(question.id);
     if (known && known.version > question.version) return;
     this.#questions.set(question.id, question);
-    if (!known && isOpen(question)) this.#tell("question", question.id, question.server, t("said.asks", { server: question.server, message: question.message.slice(0, 200) }));
+    if (isOpen(question) && (!known || known.round < question.round)) this.#tell("question", question.id, `${question.id}-${question.round}`, question.server, t("said.asks", { server: question.server, message: question.message.slice(0, 200) }));
     this.#emit({ kind: "question", id: question.id });
   }
   takeApproval(approval) {
     const known = this.#approvals.get(approval.id);
     if (known && known.version > approval.version) return;
-    this.#approvals.set(approval.id, approval);
-    if (!known && approval.state === "open" && approval.can_decide) this.#tell("approval", approval.id, approval.server, t("said.approval", { tool: toolCalled(approval.tool_title, approval.tool), server: approval.server }));
+    const whole = approval.arguments_size && known && !known.arguments_size ? { ...approval, arguments: known.arguments, arguments_size: 0 } : approval;
+    this.#approvals.set(approval.id, whole);
+    if (!known && approval.state === "open" && approval.can_decide) this.#tell("approval", approval.id, approval.id, approval.server, t("said.approval", { tool: toolCalled(approval.tool_title, approval.tool), server: approval.server }));
     this.#emit({ kind: "approval", id: approval.id });
   }
   takeCall(call) {
@@ -1030,12 +1982,12 @@ var Store = class {
     this.#emit({ kind: "call", id: call });
   }
   // What is new is announced once, by name, wherever it is drawn.
-  #tell(what, id, server, sentence2) {
-    if (this.#announced.has(id)) return;
-    this.#announced.add(id);
+  #tell(what, id, key, server, sentence2) {
+    if (this.#announced.has(key)) return;
+    this.#announced.add(key);
     if (!this.#loaded) return;
     announce(sentence2);
-    this.#emit({ kind: "asks", what, id, server });
+    this.#emit({ kind: "asks", what, id, key, server });
   }
   async loadQuestion(id) {
     const question = await this.api.read(`/v1/questions/${encodeURIComponent(id)}`);
@@ -1047,7 +1999,7 @@ var Store = class {
     this.takeApproval(approval);
     return approval;
   }
-  /** loadAsking reads the open approvals: members of a group get no event of what is assigned to it. */
+  /** loadAsking reads the open approvals, and again those that are open here and not in the list. */
   async loadAsking() {
     const { approvals } = await this.api.read("/v1/approvals?state=open");
     const still = /* @__PURE__ */ new Set();
@@ -1071,13 +2023,11 @@ var Store = class {
     this.refusals = refusals ?? [];
     this.#emit({ kind: "refusals" });
   }
-  // A refusal is no event of its own: it came with some call.
-  #refusalsSoon() {
-    if (this.bound || this.#refusalsTimer) return;
-    this.#refusalsTimer = window.setTimeout(() => {
-      this.#refusalsTimer = 0;
-      void this.loadRefusals().catch(() => void 0);
-    }, refusalsWait);
+  // A count of 0: it was cleared, maybe in another window.
+  #takeRefusal(refusal2) {
+    const others = this.refusals.filter((one) => one.server !== refusal2.server);
+    this.refusals = refusal2.count > 0 ? [refusal2, ...others] : others;
+    this.#emit({ kind: "refusals" });
   }
   async loadCall(id) {
     const call = await this.api.read(`/v1/calls/${encodeURIComponent(id)}`);
@@ -1127,6 +2077,12 @@ var Store = class {
   async #loadSnapshot() {
     this.session = await this.api.read("/v1/session");
     this.#emit({ kind: "session" });
+    if (this.session.approval) {
+      await this.loadApproval(this.session.approval).catch(notThere);
+      this.#loaded = true;
+      this.#emit({ kind: "snapshot" });
+      return;
+    }
     const [open] = await Promise.all([
       this.api.read("/v1/questions?state=open"),
       this.loadAsking(),
@@ -1158,7 +2114,10 @@ var Store = class {
     const before = this.connection;
     this.connection = connection;
     if (connection === "lost") announce(t("connection.lost"));
-    if (connection === "live" && before === "lost") announce(t("connection.back"));
+    if (connection === "live" && before === "lost") {
+      announce(t("connection.back"));
+      if (!this.bound) void this.loadAsking().catch(() => void 0);
+    }
     this.#emit({ kind: "connection" });
   }
   // What one request is told holds for all: nobody finds out by the stream, which may
@@ -1180,7 +2139,9 @@ var Store = class {
         break;
       case "call":
         this.takeCall(parseExact(event.data));
-        this.#refusalsSoon();
+        break;
+      case "refusal":
+        this.#takeRefusal(parseExact(event.data));
         break;
     }
   }
@@ -1254,6 +2215,53 @@ var StoreElement = class extends HTMLElement {
   }
 };
 
+// src/card/presses.ts
+var moment = 500;
+var Presses = class {
+  #busy = false;
+  #drawn = "";
+  #timer = 0;
+  #root;
+  #lets;
+  /** lets says of which buttons the press lets something through; a button has its part in data-action. */
+  constructor(root, lets) {
+    this.#root = root;
+    this.#lets = lets;
+  }
+  /** busy says whether a request is on its way. */
+  get busy() {
+    return this.#busy;
+  }
+  set busy(busy) {
+    this.#busy = busy;
+    this.#dim();
+  }
+  /** ignored says whether a press of that button does nothing now. */
+  ignored(part) {
+    return this.#busy || this.#timer !== 0 && this.#lets(part);
+  }
+  /** drawn is told what there is to agree to before it is drawn; "" is nothing. Where it is new, the moment begins. */
+  drawn(what) {
+    if (what === this.#drawn) return;
+    this.#drawn = what;
+    window.clearTimeout(this.#timer);
+    this.#timer = what === "" ? 0 : window.setTimeout(() => {
+      this.#timer = 0;
+      this.#dim();
+    }, moment);
+    this.#dim();
+  }
+  // Buttons stay enabled for screen readers and keyboards; the card is not drawn
+  // anew, so that nothing moves while a request is on its way. A card of a sign-in to a
+  // server has its own press.
+  #dim() {
+    for (const button of this.#root.querySelectorAll('button[data-action]:not([data-part="sign-in"] *)')) {
+      if (this.ignored(button.dataset["action"] ?? "")) button.setAttribute("aria-disabled", "true");
+      else button.removeAttribute("aria-disabled");
+    }
+  }
+};
+
 // src/card/parts.ts
 var longMessage = 2e3;
 function place(server) {
@@ -1288,8 +2296,8 @@ function message(question) {
   return [body, more, notes];
 }
 function brief(question) {
-  const line = [...`${question.tool_title || question.tool}: ${question.message}`.trim().replace(/\s+/g, " ")];
-  return line.length > 80 ? `${line.slice(0, 80).join("")}…` : line.join("");
+  const line2 = [...`${question.tool_title || question.tool}: ${question.message}`.trim().replace(/\s+/g, " ")];
+  return line2.length > 80 ? `${line2.slice(0, 80).join("")}…` : line2.join("");
 }
 function rows(list2, server) {
   return el("dl", { class: "rows" }, list2.map((row) => el(
@@ -1313,16 +2321,17 @@ function deadline(question) {
 }
 function outcome(question) {
   const { answer, server, state } = question;
-  const moment = at(answer?.at);
+  const moment2 = at(answer?.at);
   const via = answer && has(`via.${answer.via}`) ? t(`via.${answer.via}`) : "";
   switch (state) {
     case "accepted":
-      if (question.mode === "url") return rich("record.opened", { domain: question.url?.domain || question.url?.host || "", at: moment, via });
-      return rich(answer?.review?.length ? "record.sent" : "record.agreed", { server, at: moment, via });
+      if (question.closed_by === "server") return rich("record.completed", { server, domain: question.url?.domain || question.url?.host || "", at: at(question.completed_at) });
+      if (question.mode === "url") return rich("record.opened", { domain: question.url?.domain || question.url?.host || "", at: moment2, via });
+      return rich(answer?.review?.length ? "record.sent" : "record.agreed", { server, at: moment2, via });
     case "declined":
-      return rich("record.declined", { server, at: moment, via });
+      return rich("record.declined", { server, at: moment2, via });
     case "cancelled":
-      return rich("record.cancelled", { server, at: moment, via });
+      return rich("record.cancelled", { server, at: moment2, via });
     case "expired":
       return rich("record.expired", { at: when(question.expires_at) });
     case "withdrawn": {
@@ -1333,15 +2342,18 @@ function outcome(question) {
       return [];
   }
 }
+function completed(question) {
+  return el("p", { class: "note", "data-part": "completed" }, rich("link.completed", { server: question.server }));
+}
 function actionsHelp(question) {
   const { server } = question;
-  const line = (name, text2) => el("div", null, el("dt", null, name), el("dd", null, text2));
+  const line2 = (name, text2) => el("div", null, el("dt", null, name), el("dd", null, text2));
   return el("details", { class: "help" }, el("summary", null, t("help.title")), el(
     "dl",
     { class: "rows" },
-    line(t("action.decline"), rich("help.decline", { server })),
-    line(t("action.cancel"), rich("help.cancel", { server })),
-    line(t("action.later"), t("help.later"))
+    line2(t("action.decline"), rich("help.decline", { server })),
+    line2(t("action.cancel"), rich("help.cancel", { server })),
+    line2(t("action.later"), t("help.later"))
   ));
 }
 function quoted(text2) {
@@ -1421,15 +2433,17 @@ function findings(question) {
 // src/card/signin.ts
 var SignInCard = class {
   node = el("div", { class: "actions", "data-part": "sign-in" });
-  #store;
+  #host;
   #server;
+  #via;
   #id = uid("sign-in");
   #page = null;
   #busy = false;
   #notice = "";
-  constructor(store, server) {
-    this.#store = store;
+  constructor(host, server, via) {
+    this.#host = host;
     this.#server = server;
+    this.#via = via;
     this.#draw();
   }
   #draw() {
@@ -1464,7 +2478,7 @@ var SignInCard = class {
     this.#notice = "";
     this.#draw();
     try {
-      const page = await this.#store.api.write(`/v1/servers/${encodeURIComponent(this.#server)}/sign-in`);
+      const page = await this.#host.api.write(`/v1/servers/${encodeURIComponent(this.#server)}/sign-in`, { via: this.#via });
       if (page.link.href === page.url && agrees(page.link)) this.#page = page;
       else this.#notice = t("link.differs");
     } catch (error) {
@@ -1589,13 +2603,14 @@ var CallView = class {
   #signIn = null;
   #shape = "";
   #resultShape = "";
-  #busy = false;
+  #presses;
   #notice = "";
   #keys = /* @__PURE__ */ new Map();
   constructor(id, host) {
     this.#id = id;
     this.#host = host;
     this.node = el("article", { class: "call", "aria-labelledby": this.#headingId, "data-call": id }, this.#action, this.#questions, this.#outcome, this.#progress);
+    this.#presses = new Presses(this.node, (part) => part === "send-again" || part === "it-happened" || part === "run-again");
   }
   /** update draws what changed. It runs inside the caller's keepFocus. */
   update() {
@@ -1604,18 +2619,20 @@ var CallView = class {
     const { store } = this.#host;
     const questions = store.questionsOf(this.#id);
     const approvals = store.approvalsOf(this.#id);
-    const wanted = questions.map((question) => this.#card("question", question.id));
+    const wanted2 = questions.map((question) => this.#card("question", question.id));
     for (const approval of [...approvals].reverse()) {
       const later = questions.findIndex((question) => Date.parse(question.created_at) > Date.parse(approval.created_at));
-      wanted.splice(later < 0 ? questions.length : later, 0, this.#card("approval", approval.id));
+      wanted2.splice(later < 0 ? questions.length : later, 0, this.#card("approval", approval.id));
     }
-    wanted.forEach((card, i) => {
+    wanted2.forEach((card, i) => {
       if (this.#questions.children[i] !== card) this.#questions.insertBefore(card, this.#questions.children[i] ?? null);
     });
-    const model = approvals.some((approval) => approval.actor === "model");
+    const model = call.actor === "model";
     const asks = approvals.some((approval) => approval.state === "open");
     const open = questions.filter(isOpen);
-    const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: "" }, open.length, questions.map((question) => question.held && isOpen(question)), model, asks, store.session?.scopes, this.#busy, this.#notice, call.reason === "sign_in" && store.servers.map((server) => server.can_sign_in)]);
+    const can = this.#can(call);
+    this.#presses.drawn(can.resolve || can.run_again ? JSON.stringify([call.state, call.reason, can, open.length > 0]) : "");
+    const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: "" }, open.length, questions.map((question) => question.held && isOpen(question)), model, asks, store.session?.scopes, this.#notice, call.reason === "sign_in" && store.servers.map((server) => server.can_sign_in)]);
     if (shape !== this.#shape) {
       this.#shape = shape;
       this.node.dataset["state"] = call.state;
@@ -1658,8 +2675,8 @@ var CallView = class {
       el("h2", { id: this.#headingId, tabIndex: -1 }, rich(model ? "call.model" : where ? "call.ran.at" : "call.ran", { tool: toolCalled(call.title, call.name), server: call.server, place: where })),
       call.replaces ? el("p", { class: "quiet" }, t("call.replaces"), " ", el("button", { type: "button", class: "link", on: { click: () => this.#host.show(call.replaces ?? "") } }, t("call.replaces.show"))) : null,
       asks ? null : call.arguments_size ? this.#large("show-arguments", "call.large-arguments", call.arguments_size) : entries.length === 0 ? el("p", { class: "quiet" }, t("call.no-arguments")) : el("dl", { class: "rows" }, entries.slice(0, mostBlocks).map(([name, value]) => {
-        const line = scalar(value);
-        return el("div", null, el("dt", null, bdi(name)), el("dd", null, line === null ? el("pre", { dir: "ltr" }, pretty(value)) : foreign("span", line)));
+        const line2 = scalar(value);
+        return el("div", null, el("dt", null, bdi(name)), el("dd", null, line2 === null ? el("pre", { dir: "ltr" }, pretty(value)) : foreign("span", line2)));
       })),
       !asks && entries.length > mostBlocks ? el("p", { class: "quiet" }, t("call.more-arguments", { n: entries.length - mostBlocks })) : null,
       el("p", { class: "time" }, el("time", { dateTime: call.created_at }, when(call.created_at)), title === call.name ? null : [" · ", el("code", { class: "value", dir: "ltr" }, call.name)])
@@ -1690,7 +2707,7 @@ var CallView = class {
   #wantsSignIn(call) {
     const can = this.#host.store.servers.some((server) => server.id === call.server && server.can_sign_in);
     if (call.state !== "blocked" || call.reason !== "sign_in" || !can) this.#signIn = null;
-    else this.#signIn ??= new SignInCard(this.#host.store, call.server);
+    else this.#signIn ??= new SignInCard(this.#host.store, call.server, this.#host.via);
     return this.#signIn?.node;
   }
   #title(call, open) {
@@ -1717,7 +2734,8 @@ var CallView = class {
     return el(
       "div",
       { class: "ways", role: "group", "aria-label": t("resolve.title") },
-      way("send_again", "resolve.send-again", call.held ? "resolve.send-again.held" : "resolve.send-again.hint"),
+      // To send again is to call.
+      !this.#host.store.may("call") ? null : way("send_again", "resolve.send-again", call.held ? "resolve.send-again.held" : "resolve.send-again.hint"),
       way("it_happened", "resolve.it-happened", "resolve.it-happened.hint"),
       way("give_up", "resolve.give-up", "resolve.give-up.hint")
     );
@@ -1776,14 +2794,14 @@ var CallView = class {
       id: `${this.#headingId}-${part}`,
       class: className,
       "data-action": part,
-      "aria-disabled": this.#busy ? "true" : null,
+      "aria-disabled": this.#presses.ignored(part) ? "true" : null,
       on: { click: () => {
-        if (!this.#busy) void this.#busily(press);
+        if (!this.#presses.ignored(part)) void this.#busily(press);
       } }
     }, label2);
   }
   async #busily(work) {
-    this.#busy = true;
+    this.#presses.busy = true;
     this.#notice = "";
     try {
       await work();
@@ -1791,7 +2809,7 @@ var CallView = class {
       this.#notice = sentence(error);
       if (error instanceof Problem) void this.#host.store.loadCall(this.#id).catch(() => void 0);
     } finally {
-      this.#busy = false;
+      this.#presses.busy = false;
       this.#host.store.touch(this.#id);
     }
   }
@@ -1803,13 +2821,13 @@ var CallView = class {
   }
   async #post(what, body = {}) {
     const name = what + (body.how ?? "");
-    const answer = await this.#host.store.api.write(`/v1/calls/${encodeURIComponent(this.#id)}/${what}`, { body, key: this.#key(name) });
+    const answer = await this.#host.store.api.write(`/v1/calls/${encodeURIComponent(this.#id)}/${what}`, { via: this.#host.via, body, key: this.#key(name) });
     this.#keys.delete(name);
     if (answer.id) this.#host.store.takeCall(answer);
     else await this.#host.store.loadCall(this.#id);
   }
   async #runAgain() {
-    const call = await this.#host.store.api.write(`/v1/calls/${encodeURIComponent(this.#id)}/run-again`, { key: this.#key("run-again") });
+    const call = await this.#host.store.api.write(`/v1/calls/${encodeURIComponent(this.#id)}/run-again`, { via: this.#host.via, key: this.#key("run-again") });
     this.#keys.delete("run-again");
     this.#host.store.takeCall(call);
     this.#host.show(call.id);
@@ -1834,6 +2852,36 @@ var CallView = class {
     this.node.scrollIntoView({ block: "start" });
   }
 };
+
+// src/lib/visible.ts
+var unseen = /[^\P{C}\t\n]|[\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0]/gu;
+function visible(text2) {
+  return text2.replace(unseen, (c) => [...Array(c.length).keys()].map((i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, "0")}`).join(""));
+}
+function exactly(value) {
+  return visible(pretty(value));
+}
+
+// src/card/change.ts
+function changeNode(change, heading2) {
+  if (!change) return null;
+  return el(
+    "div",
+    { class: "warning change", "data-part": "changed" },
+    el("p", null, t(change.new ? "change.new" : heading2)),
+    change.parts.map((part) => el(
+      "div",
+      { "data-change": part.part },
+      el("p", null, el("strong", null, t(`change.${part.part}`))),
+      part.before || part.after ? el("dl", { class: "rows" }, line("change.before", part.before, part), line("change.after", part.after, part)) : null,
+      part.cut ? el("p", { class: "quiet" }, t("change.cut")) : null
+    ))
+  );
+}
+function line(label2, text2, part) {
+  const words = part.part === "description" ? foreign("p", visible(text2)) : foreign("pre", visible(text2));
+  return el("div", null, el("dt", null, t(label2)), el("dd", null, text2 === "" ? el("span", { class: "quiet" }, t(part.cut ? "change.unknown" : "change.nothing")) : words));
+}
 
 // src/form/format.ts
 function isDate(text2) {
@@ -2122,6 +3170,7 @@ var ChoiceControl = class {
   #group;
   #rows;
   #several;
+  #filter = null;
   constructor(field, setting) {
     this.field = field;
     this.#several = field.control === "choices";
@@ -2185,6 +3234,7 @@ var ChoiceControl = class {
       }
     });
     status.textContent = t("choice.shown", { n: total, total });
+    this.#filter = box;
     return [el("div", { class: "filter" }, el("label", { for: id }, t("choice.filter")), box, status), this.#rows.filter((row) => !rows2.includes(row)).map((row) => row.node), list2];
   }
   value() {
@@ -2195,11 +3245,11 @@ var ChoiceControl = class {
     return one.option.value === "" && one.option !== noAnswer ? { empty: true } : one.option.value;
   }
   set(raw) {
-    const wanted = new Set(typeof raw === "string" ? [raw] : Array.isArray(raw) ? raw : [""]);
+    const wanted2 = new Set(typeof raw === "string" ? [raw] : Array.isArray(raw) ? raw : [""]);
     let found = false;
     const none = raw === "";
     for (const row of this.#rows) {
-      const fits = row.option === noAnswer ? none : wanted.has(row.option.value) && !none;
+      const fits = row.option === noAnswer ? none : wanted2.has(row.option.value) && !none;
       row.input.checked = fits && (this.#several || !found);
       found ||= row.input.checked;
     }
@@ -2207,8 +3257,10 @@ var ChoiceControl = class {
   problem() {
     return null;
   }
+  // What the filter has taken out of sight takes no focus.
   target() {
-    return this.#rows.find((row) => row.input.checked && !this.#several)?.input ?? this.#rows[0]?.input ?? this.node;
+    const shown = this.#rows.filter((row) => !row.node.hidden);
+    return shown.find((row) => row.input.checked && !this.#several)?.input ?? shown[0]?.input ?? this.#filter ?? this.node;
   }
   fail(text2) {
     this.#group.fail(text2);
@@ -2275,12 +3327,12 @@ function partOrder() {
 }
 function monthNumber(text2) {
   if (/^\d{1,2}$/.test(text2)) return Number(text2);
-  const wanted = text2.toLocaleLowerCase().replace(/\.$/, "");
-  if ([...wanted].length < 3) return null;
+  const wanted2 = text2.toLocaleLowerCase().replace(/\.$/, "");
+  if ([...wanted2].length < 3) return null;
   for (const one of [navigator.language || locale, locale, "en"]) {
     const names = new Intl.DateTimeFormat(one, { month: "long", timeZone: "UTC" });
     for (let month = 0; month < 12; month++) {
-      if (names.format(Date.UTC(2e3, month, 1)).toLocaleLowerCase().startsWith(wanted)) return month + 1;
+      if (names.format(Date.UTC(2e3, month, 1)).toLocaleLowerCase().startsWith(wanted2)) return month + 1;
     }
   }
   return null;
@@ -2784,6 +3836,7 @@ var Picker = class {
   #options;
   #tools = /* @__PURE__ */ new Map();
   #signIns = /* @__PURE__ */ new Map();
+  #cards = /* @__PURE__ */ new Map();
   #server = "";
   #tool = null;
   #form = null;
@@ -2806,11 +3859,15 @@ var Picker = class {
     this.#first = first;
     const { servers } = this.#options.store;
     for (const { id, sign_in } of servers) {
-      if (this.#signIns.get(id) === "needed" && sign_in === "done") this.#tools.delete(id);
+      if (this.#signIns.get(id) === "needed" && sign_in === "done") {
+        this.#tools.delete(id);
+        this.#cards.delete(id);
+      }
       this.#signIns.set(id, sign_in);
     }
     if (!servers.some((server) => server.id === this.#server)) {
       this.#server = servers[0]?.id ?? "";
+      this.#form?.clear();
       this.#tool = null;
     }
     if (this.#server) this.#load(this.#server);
@@ -2840,7 +3897,7 @@ var Picker = class {
     this.#tools.set(server, { state: "loading" });
     this.#options.store.loadTools(server).then(
       (tools) => this.#tools.set(server, { state: "here", tools }),
-      (error) => this.#tools.set(server, { state: "failed", text: sentence(error) })
+      (error) => this.#tools.set(server, { state: "failed", text: sentence(error), signIn: error instanceof Problem && error.code === "sign_in" })
     ).finally(() => this.#redraw());
   }
   /** retry asks again for the tools of servers that could not be reached. */
@@ -2876,13 +3933,18 @@ var Picker = class {
             }
           }
         }),
-        el("label", { for: id }, bdi(server.id), server.status === "failed" ? el("span", { class: "quiet" }, " ", t("server.failed")) : null)
+        el("label", { for: id }, bdi(server.id), server.status === "failed" || server.status === "sign_in" ? el("span", { class: "quiet" }, " ", t(`server.${server.status}`)) : null)
       );
     })));
   }
   #toolList(tools) {
     if (!tools || tools.state === "loading") return el("p", { class: "quiet", role: "status" }, t("picker.loading", { server: this.#server }));
     if (tools.state === "failed") {
+      if (tools.signIn && this.#options.store.servers.some((server) => server.id === this.#server && server.can_sign_in)) {
+        const card = this.#cards.get(this.#server) ?? new SignInCard(this.#options.store, this.#server, "chat");
+        this.#cards.set(this.#server, card);
+        return el("div", { class: "notice" }, el("p", null, tools.text), card.node);
+      }
       return el("div", { class: "notice bad" }, el("p", null, tools.text), el("button", {
         type: "button",
         "data-action": "retry-tools",
@@ -2908,7 +3970,10 @@ var Picker = class {
         }
       }
     });
+    const changed = tools.tools.filter((tool) => tool.changed);
     return [
+      this.#notice ? el("p", { class: "notice bad", role: "alert" }, this.#notice) : null,
+      changed.length > 0 ? el("div", { class: "actions" }, el("button", { type: "button", id: "seen-all", "data-action": "seen-all", on: { click: () => void this.#seen(changed) } }, t("picker.seen-all", { n: changed.length }))) : null,
       tools.tools.length > 5 ? el("div", { class: "field" }, el("label", { class: "label", for: box.id }, t("picker.find")), box) : null,
       el("ul", { class: "tools", role: "list", "aria-label": t("picker.tools", { server: this.#server }) }, tools.tools.map((tool) => {
         const titled = tool.title !== "" && tool.title !== tool.name;
@@ -2922,12 +3987,31 @@ var Picker = class {
             el("span", { class: "tool-title" }, bdi(tool.title || tool.name)),
             titled ? [" ", el("code", { class: "value", dir: "ltr" }, tool.name)] : null
           ),
-          tool.changed ? el("p", { class: "badge" }, t("picker.changed")) : null,
+          tool.changed ? el("p", { class: "badge" }, t(tool.change?.new ? "picker.new" : "picker.changed")) : null,
           tool.description ? el("p", { class: "foreign about", dir: "auto", id: `${id}-about` }, tool.description) : null
         );
       })),
       el("p", { class: "hint", role: "status", "data-part": "found" })
     ];
+  }
+  // What the person has seen is recorded as it was shown: the server may change it again meanwhile.
+  async #see(tools) {
+    const body = { tools: tools.map(({ name, fingerprint }) => ({ name, fingerprint })) };
+    try {
+      await this.#options.store.api.write(`/v1/servers/${encodeURIComponent(this.#server)}/tools/seen`, { via: "chat", body });
+      for (const tool of tools) {
+        tool.changed = false;
+        tool.change = null;
+      }
+      this.#notice = "";
+    } catch (error) {
+      this.#notice = sentence(error);
+    }
+    this.#redraw();
+  }
+  async #seen(tools) {
+    await this.#see(tools);
+    this.node.querySelector(this.#tool ? "#tool-heading" : "#picker-title")?.focus();
   }
   #narrow() {
     const words = this.#filter.toLocaleLowerCase().split(/\s+/).filter(Boolean);
@@ -2943,6 +4027,7 @@ var Picker = class {
   }
   #choose(tool) {
     const before = this.#tool;
+    this.#form?.clear();
     this.#tool = tool;
     this.#notice = "";
     this.#form = tool ? new Form({ view: tool.view, server: "" }) : null;
@@ -2978,6 +4063,8 @@ var Picker = class {
       ),
       tool.description ? foreign("p", tool.description, "about") : null,
       this.#notice ? el("p", { class: "notice bad", role: "alert" }, this.#notice) : null,
+      changeNode(tool.change, "change.tool"),
+      tool.changed ? el("div", { class: "actions" }, el("button", { type: "button", id: "seen", "data-action": "seen", on: { click: () => void this.#seen([tool]) } }, t("picker.seen"))) : null,
       tool.view.fields?.length ? null : el("p", { class: "quiet" }, t("picker.no-arguments")),
       form.node,
       form.stopped ? stopNotice(form.stopped) : null,
@@ -3001,8 +4088,9 @@ var Picker = class {
     this.#redraw();
     let problem = null;
     try {
-      const call = await this.#options.store.api.write("/v1/calls", { body, key: this.#attempt.key });
+      const call = await this.#options.store.api.write("/v1/calls", { via: "chat", body, key: this.#attempt.key });
       this.#attempt = { payload: "", key: "" };
+      if (tool.changed) void this.#see([tool]);
       this.#tool = null;
       this.#form = null;
       this.#filter = "";
@@ -3027,11 +4115,13 @@ function toolId(tool) {
 var Refusals = class {
   node = el("section", { class: "refusals", hidden: true, tabIndex: -1, "aria-label": t("refusals.title"), "data-part": "refusals" });
   #store;
+  #via;
   #notice = null;
   #busy = false;
   #shape = "";
-  constructor(store) {
+  constructor(store, via) {
     this.#store = store;
+    this.#via = via;
   }
   /** update draws what changed; call it inside keepFocus. */
   update() {
@@ -3067,14 +4157,14 @@ var Refusals = class {
     );
   }
   async #stop(server) {
-    const { stopped } = await this.#api.write(`/v1/servers/${encodeURIComponent(server)}/stop`);
+    const { stopped } = await this.#api.write(`/v1/servers/${encodeURIComponent(server)}/stop`, { via: this.#via });
     const text2 = t("refusals.stopped", { n: stopped, server });
     this.#notice = { text: text2, bad: false };
     announce(text2);
     await this.#clear(server);
   }
   async #clear(server) {
-    await this.#api.write("/v1/refusals/clear", { body: { server } });
+    await this.#api.write("/v1/refusals/clear", { via: this.#via, body: { server } });
   }
   get #api() {
     if (!this.#store) throw new Error("the element is not in the page yet");
@@ -3097,13 +4187,13 @@ var Refusals = class {
 };
 
 // src/lib/base.css
-var base_default = '/* What all roots share: tokens, text, buttons, inputs. Integrators set --parley-*. */\n:host {\n	--_ink: var(--parley-ink, light-dark(#1b2026, #e7e9ec));\n	--_quiet: var(--parley-quiet, light-dark(#56606b, #a3acb5));\n	--_paper: var(--parley-paper, light-dark(#ffffff, #1b1f24));\n	--_ground: var(--parley-ground, light-dark(#f6f6f3, #121518));\n	--_line: var(--parley-line, light-dark(#d9dbde, #373e46));\n	--_edge: var(--parley-edge, light-dark(#7b858f, #7f8a95));\n	--_accent: var(--parley-accent, light-dark(#0a5f73, #6fc7da));\n	--_on-accent: var(--parley-on-accent, light-dark(#ffffff, #06222a));\n	--_tint: var(--parley-tint, light-dark(#e8f1f3, #1d2c31));\n	--_ask: var(--parley-ask, light-dark(#8a5a00, #e5b656));\n	--_ask-tint: var(--parley-ask-tint, light-dark(#fdf8ec, #221e15));\n	--_bad: var(--parley-bad, light-dark(#b0231b, #ff948a));\n	--_bad-tint: var(--parley-bad-tint, light-dark(#fdf1f0, #2b1a19));\n	--_good: var(--parley-good, light-dark(#1b6e3c, #7ad3a0));\n	--_radius: var(--parley-radius, 10px);\n	--_mono: ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace;\n	display: block;\n	color: var(--_ink);\n	font-family: var(--parley-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif);\n	font-size: 1rem;\n	line-height: 1.5;\n}\n:host([hidden]), [hidden] { display: none !important }\n*, ::before, ::after { box-sizing: border-box }\nh1, h2, h3, h4, p, ul, dl, dd, fieldset, pre, figure { margin: 0; padding: 0; border: 0 }\nfieldset { min-inline-size: 0 }\nh1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em }\nh2 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600 }\nh3 { font-size: 1.125rem; line-height: 1.35; font-weight: 650 }\nh4 { font-size: 1rem; line-height: 1.4; font-weight: 650 }\np, li, dt, dd, label, legend, code, pre, summary, h1, h2, h3, h4, button, .foreign { overflow-wrap: anywhere }\n.foreign { white-space: pre-wrap; unicode-bidi: isolate }\n.quiet, .hint, .time { color: var(--_quiet) }\n.hint, .time { font-size: .9375rem }\n/* A status that says nothing takes no room, and stays where screen readers found it. */\n[role="status"]:empty { position: absolute }\n.eyebrow { font-size: .8125rem; font-weight: 600; letter-spacing: .02em; color: var(--_quiet) }\n.away {\n	position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden;\n	clip-path: inset(50%); white-space: nowrap;\n}\na { color: var(--_accent); text-underline-offset: .15em }\ncode, pre, .code { font-family: var(--_mono); font-size: .875em }\ncode.value { color: var(--_quiet) }\npre {\n	white-space: pre-wrap; padding: .75rem; border: 1px solid var(--_line); border-radius: 6px;\n	background: var(--_ground); max-block-size: 24rem; overflow: auto;\n}\n\nbutton, a.button {\n	font: inherit; font-weight: 550; color: var(--_ink); background: var(--_paper); text-decoration: none; text-align: center;\n	border: 1px solid var(--_edge); border-radius: 7px; padding: .4375rem .875rem; min-block-size: 2.5rem; cursor: pointer;\n}\nbutton:hover, a.button:hover { border-color: var(--_ink); background: var(--_ground) }\nbutton.primary { color: var(--_on-accent); background: var(--_accent); border-color: var(--_accent) }\nbutton.primary:hover { background: color-mix(in oklab, var(--_accent) 86%, var(--_ink)) }\nbutton[aria-disabled="true"] { opacity: .65; cursor: progress }\nbutton.link {\n	font-weight: inherit; color: var(--_accent); background: none; border: 0; padding: 0; min-block-size: 1.5rem;\n	text-decoration: underline; text-underline-offset: .15em; text-align: start;\n}\n:focus-visible { outline: 3px solid var(--_accent); outline-offset: 2px; border-radius: 4px }\n[tabindex="-1"]:focus-visible { outline-offset: 4px }\n.actions { display: flex; flex-wrap: wrap; gap: .625rem; align-items: center }\n\ninput[type="text"], input[type="search"], textarea, select {\n	font: inherit; color: var(--_ink); background: var(--_paper); border: 1px solid var(--_edge); border-radius: 6px;\n	padding: .4375rem .625rem; inline-size: 100%; min-block-size: 2.5rem;\n}\ntextarea { resize: vertical; display: block }\ntextarea.code { font-family: var(--_mono); font-size: .875rem }\ninput[type="radio"], input[type="checkbox"] { inline-size: 1.25rem; block-size: 1.25rem; margin: 0; accent-color: var(--_accent); flex: none }\n\n.notice, .warning, .note {\n	padding: .625rem .875rem; border-radius: 6px; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); background: var(--_paper);\n}\n.notice button { margin-block-start: .5rem }\n.notice.bad, .warning { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.rows { display: grid; gap: .5rem }\n.rows > div { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: .125rem 1rem }\n.rows dt { color: var(--_quiet) }\n.rows .from { display: block; font-size: .875rem; color: var(--_quiet); font-style: italic }\n@media (max-width: 30rem) {\n	.rows > div { grid-template-columns: 1fr }\n}\ndetails > summary { cursor: pointer; min-block-size: 1.5rem; inline-size: fit-content }\ndetails[open] > summary { margin-block-end: .5rem }\n@media (forced-colors: active) {\n	button.primary { forced-color-adjust: none; color: HighlightText; background: Highlight; border-color: Highlight }\n	.notice, .warning, .note { border-inline-start-color: CanvasText }\n}\n';
+var base_default = '/* What all roots share: tokens, text, buttons, inputs. Integrators set --parley-*. */\n:host {\n	--_ink: var(--parley-ink, light-dark(#1b2026, #e7e9ec));\n	--_quiet: var(--parley-quiet, light-dark(#56606b, #a3acb5));\n	--_paper: var(--parley-paper, light-dark(#ffffff, #1b1f24));\n	--_ground: var(--parley-ground, light-dark(#f6f6f3, #121518));\n	--_line: var(--parley-line, light-dark(#d9dbde, #373e46));\n	--_edge: var(--parley-edge, light-dark(#7b858f, #7f8a95));\n	--_accent: var(--parley-accent, light-dark(#0a5f73, #6fc7da));\n	--_on-accent: var(--parley-on-accent, light-dark(#ffffff, #06222a));\n	--_tint: var(--parley-tint, light-dark(#e8f1f3, #1d2c31));\n	--_ask: var(--parley-ask, light-dark(#8a5a00, #e5b656));\n	--_ask-tint: var(--parley-ask-tint, light-dark(#fdf8ec, #221e15));\n	--_bad: var(--parley-bad, light-dark(#b0231b, #ff948a));\n	--_bad-tint: var(--parley-bad-tint, light-dark(#fdf1f0, #2b1a19));\n	--_good: var(--parley-good, light-dark(#1b6e3c, #7ad3a0));\n	--_radius: var(--parley-radius, 10px);\n	--_mono: ui-monospace, "SFMono-Regular", Menlo, Consolas, "Liberation Mono", monospace;\n	display: block;\n	color: var(--_ink);\n	font-family: var(--parley-font, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif);\n	font-size: 1rem;\n	line-height: 1.5;\n}\n:host([hidden]), [hidden] { display: none !important }\n*, ::before, ::after { box-sizing: border-box }\nh1, h2, h3, h4, p, ul, dl, dd, fieldset, pre, figure { margin: 0; padding: 0; border: 0 }\nfieldset { min-inline-size: 0 }\nh1 { font-size: 1.5rem; line-height: 1.25; font-weight: 650; letter-spacing: -.01em }\nh2 { font-size: 1.0625rem; line-height: 1.35; font-weight: 600 }\nh3 { font-size: 1.125rem; line-height: 1.35; font-weight: 650 }\nh4 { font-size: 1rem; line-height: 1.4; font-weight: 650 }\np, li, dt, dd, label, legend, code, pre, summary, h1, h2, h3, h4, button, .foreign { overflow-wrap: anywhere }\n.foreign { white-space: pre-wrap; unicode-bidi: isolate }\n.quiet, .hint, .time { color: var(--_quiet) }\n.hint, .time { font-size: .9375rem }\n/* A status that says nothing takes no room, and stays where screen readers found it. */\n[role="status"]:empty { position: absolute }\n.eyebrow { font-size: .8125rem; font-weight: 600; letter-spacing: .02em; color: var(--_quiet) }\n.away {\n	position: absolute; inline-size: 1px; block-size: 1px; margin: -1px; overflow: hidden;\n	clip-path: inset(50%); white-space: nowrap;\n}\na { color: var(--_accent); text-underline-offset: .15em }\ncode, pre, .code { font-family: var(--_mono); font-size: .875em }\ncode.value { color: var(--_quiet) }\npre {\n	white-space: pre-wrap; padding: .75rem; border: 1px solid var(--_line); border-radius: 6px;\n	background: var(--_ground); max-block-size: 24rem; overflow: auto;\n}\n\nbutton, a.button {\n	font: inherit; font-weight: 550; color: var(--_ink); background: var(--_paper); text-decoration: none; text-align: center;\n	border: 1px solid var(--_edge); border-radius: 7px; padding: .4375rem .875rem; min-block-size: 2.5rem; cursor: pointer;\n}\nbutton:hover, a.button:hover { border-color: var(--_ink); background: var(--_ground) }\nbutton.primary { color: var(--_on-accent); background: var(--_accent); border-color: var(--_accent) }\nbutton.primary:hover { background: color-mix(in oklab, var(--_accent) 86%, var(--_ink)) }\nbutton[aria-disabled="true"] { opacity: .65; cursor: progress }\nbutton.link {\n	font-weight: inherit; color: var(--_accent); background: none; border: 0; padding: 0; min-block-size: 1.5rem;\n	text-decoration: underline; text-underline-offset: .15em; text-align: start;\n}\n:focus-visible { outline: 3px solid var(--_accent); outline-offset: 2px; border-radius: 4px }\n[tabindex="-1"]:focus-visible { outline-offset: 4px }\n.actions { display: flex; flex-wrap: wrap; gap: .625rem; align-items: center }\n\ninput[type="text"], input[type="search"], textarea, select {\n	font: inherit; color: var(--_ink); background: var(--_paper); border: 1px solid var(--_edge); border-radius: 6px;\n	padding: .4375rem .625rem; inline-size: 100%; min-block-size: 2.5rem;\n}\ntextarea { resize: vertical; display: block }\ntextarea.code { font-family: var(--_mono); font-size: .875rem }\ninput[type="radio"], input[type="checkbox"] { inline-size: 1.25rem; block-size: 1.25rem; margin: 0; accent-color: var(--_accent); flex: none }\n\n.notice, .warning, .note {\n	padding: .625rem .875rem; border-radius: 6px; border: 1px solid var(--_line); border-inline-start: 4px solid var(--_edge); background: var(--_paper);\n}\n.change { display: grid; gap: .75rem }\n.change > div { display: grid; gap: .25rem }\n.notice button { margin-block-start: .5rem }\n.notice.bad, .warning { border-inline-start-color: var(--_bad); background: var(--_bad-tint) }\n.rows { display: grid; gap: .5rem }\n.rows > div { display: grid; grid-template-columns: minmax(6rem, 12rem) 1fr; gap: .125rem 1rem }\n.rows dt { color: var(--_quiet) }\n.rows .from { display: block; font-size: .875rem; color: var(--_quiet); font-style: italic }\n@media (max-width: 30rem) {\n	.rows > div { grid-template-columns: 1fr }\n}\ndetails > summary { cursor: pointer; min-block-size: 1.5rem; inline-size: fit-content }\ndetails[open] > summary { margin-block-end: .5rem }\n@media (forced-colors: active) {\n	button.primary { forced-color-adjust: none; color: HighlightText; background: Highlight; border-color: Highlight }\n	.notice, .warning, .note { border-inline-start-color: CanvasText }\n}\n';
 
 // src/form/form.css
 var form_default = '/* Fields of a form. */\n.form { display: grid; gap: 1.375rem }\n/* A question without fields leaves no gap. */\n.form:not(:has(> :not([hidden]))) { display: none }\n.field { display: grid; gap: .375rem }\nfieldset.field { display: block }\nfieldset.field > * + * { margin-block-start: .375rem }\n.field > .label, .field legend { font-weight: 600 }\n.field legend { padding: 0 }\n.optional { font-weight: 400; color: var(--_quiet) }\n.hint.mark, .hint .mark { font-style: italic }\n.field .error { color: var(--_bad); font-weight: 600 }\n.failed { border-inline-start: 4px solid var(--_bad); padding-inline-start: .875rem }\n.failed input[type="text"][aria-invalid="true"], .failed textarea[aria-invalid="true"] { border-color: var(--_bad); border-width: 2px }\ninput.short { max-inline-size: 12rem }\n\n.options { display: grid; gap: .125rem }\n.options.scroll { max-block-size: 18rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 6px; padding: .375rem .625rem; background: var(--_paper) }\n.option { display: flex; gap: .625rem; align-items: flex-start; padding-block: .3125rem; min-block-size: 2rem }\n.option input { margin-block-start: .125rem }\n.option label { flex: 1; min-inline-size: 0 }\n.option-hint { display: block; color: var(--_quiet); font-size: .9375rem }\n.filter { display: grid; gap: .25rem; margin-block-end: .5rem; max-inline-size: 22rem }\n.filter label { font-size: .9375rem }\n\n.parts { display: flex; flex-wrap: wrap; gap: .75rem 1rem }\n.parts + .parts, fieldset .twice { margin-block-start: .75rem !important }\n.part { display: grid; gap: .25rem }\n.part.wide { flex: 1; min-inline-size: 12rem }\n.part label { font-size: .9375rem }\ninput.w2 { inline-size: 4rem } input.w3 { inline-size: 7.5rem } input.w4 { inline-size: 5.5rem } input.w5 { inline-size: 7rem }\n.echo { font-variant-numeric: tabular-nums }\n.twice:empty { display: none }\n\n.summary { border: 2px solid var(--_bad); border-radius: 6px; padding: .875rem 1rem; background: var(--_bad-tint) }\n.summary ul { padding-inline-start: 1.25rem; margin-block-start: .375rem }\n.summary a { color: var(--_bad); font-weight: 600 }\n.unsupported, .left-out { color: var(--_quiet) }\n.left-out ul { padding-inline-start: 1.25rem }\n';
 
 // src/chat/chat.css
-var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.came, .progress { scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions > * { scroll-margin-block: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n[data-state="done"].state { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }\n[data-state="done"].state .actions { margin: 0 }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark, .state.wrong .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 9.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.picker.folded { padding: 0; border: 0; background: none; justify-items: start }\nfieldset.servers { display: grid; gap: .375rem }\nlegend { padding: 0 }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.arguments h2 code { font-weight: 400 }\n.about { color: var(--_quiet) }\n\n.badge { inline-size: fit-content; font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n\n.refusals { display: grid; gap: .75rem }\n.refusals:not(:empty) { margin-block-end: 1.5rem }\n.refusals .actions { margin-block-start: .5rem }\n.inbox { display: grid; gap: 1.25rem }\n.inbox .refusals { margin: 0 }\n.inbox .questions { gap: 2rem }\n.item { display: grid; gap: .5rem }\n.context { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; color: var(--_quiet) }\n.context h2 { font-size: .9375rem; font-weight: 500 }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.call .state .mark { background: CanvasText; border-color: CanvasText; forced-color-adjust: none }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
+var chat_default = ':host { display: block }\n.empty { padding-block: 1rem 2rem; display: grid; gap: .5rem; max-inline-size: 38rem }\n.empty p { color: var(--_quiet); font-size: 1.0625rem }\n.timeline { display: grid; gap: 2.5rem }\n.timeline:not(:empty) { margin-block-end: 2.5rem }\n.call { display: grid; gap: 1rem; scroll-margin-block: 1rem }\n.came, .progress { scroll-margin-block: 1rem }\n.questions { display: grid; gap: 1rem }\n.questions > * { scroll-margin-block: 1rem }\n.questions:empty, .came:empty { display: none }\n\n.bubble { display: grid; gap: .75rem; padding: .875rem 1.125rem; border-radius: var(--_radius); border: 1px solid var(--_line) }\n.did .bubble { background: var(--_tint); border-color: transparent; margin-inline-start: clamp(0rem, 8%, 5rem); border-end-end-radius: 2px }\n.came .bubble { background: var(--_paper); margin-inline-end: clamp(0rem, 8%, 5rem); border-end-start-radius: 2px }\n.time { font-size: .875rem }\n.result-text { font-size: 1.0625rem }\n.attachment { color: var(--_quiet); font-style: italic }\n.verdict { font-weight: 600 }\n.verdict.bad { color: var(--_bad) }\n.json { font-size: .9375rem; color: var(--_quiet) }\n.json pre { color: var(--_ink) }\n\n.state { display: grid; gap: .5rem; padding-inline-start: .25rem }\n.state .title { display: flex; gap: .5rem; align-items: baseline }\n.state .mark { flex: none; inline-size: .625rem; block-size: .625rem; border-radius: 50%; border: 2px solid var(--_edge) }\n.state > p:not(.title) { color: var(--_quiet) }\n.state .actions { margin-block-start: .25rem }\n[data-state="done"].state { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }\n[data-state="done"].state .actions { margin: 0 }\n.state.busy .mark { border-color: var(--_accent); border-inline-end-color: transparent }\n.state.asks .mark { background: var(--_ask); border-color: var(--_ask) }\n.state.good .mark { background: var(--_good); border-color: var(--_good) }\n.state.bad .mark, .state.wrong .mark { background: var(--_bad); border-color: var(--_bad); border-radius: 2px }\n.state.bad { border: 1px solid var(--_line); border-inline-start: 5px solid var(--_bad); border-radius: var(--_radius); padding: .875rem 1.125rem; background: var(--_paper) }\n@media (prefers-reduced-motion: no-preference) {\n	.state.busy .mark { animation: turn 1.2s linear infinite }\n	@keyframes turn { to { rotate: 1turn } }\n}\n.ways { display: grid; gap: .75rem; margin-block-start: .5rem }\n.way { display: grid; grid-template-columns: 9.5rem 1fr; gap: .25rem 1rem; align-items: start }\n\n.picker { display: grid; gap: 1rem; padding: 1.25rem; background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius) }\n.picker.folded { padding: 0; border: 0; background: none; justify-items: start }\nfieldset.servers { display: grid; gap: .375rem }\nlegend { padding: 0 }\n.servers legend { font-weight: 600; margin-block-end: .375rem }\n.segments { display: flex; flex-wrap: wrap; gap: .5rem }\n.segment { display: flex; align-items: center; gap: .5rem; padding: .375rem .75rem; border: 1px solid var(--_line); border-radius: 7px }\n.segment:has(:checked) { border-color: var(--_accent); background: var(--_tint) }\n.tools { list-style: none; display: grid; max-block-size: 26rem; overflow-y: auto; border: 1px solid var(--_line); border-radius: 8px }\n.tools li { position: relative; padding: .625rem .875rem; display: grid; gap: .125rem }\n.tools li + li { border-block-start: 1px solid var(--_line) }\n.tools li:hover { background: var(--_ground) }\n.tools button { all: unset; cursor: pointer; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 .625rem; align-items: baseline; overflow-wrap: anywhere; min-inline-size: 0 }\n.tools button::after { content: ""; position: absolute; inset: 0 }\n.tools button:focus-visible::after { outline: 3px solid var(--_accent); outline-offset: -3px; border-radius: 8px }\n.tools button code { font-weight: 400 }\n.tools .about { color: var(--_quiet); font-size: .9375rem; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden }\n.arguments { display: grid; gap: 1.25rem }\n.arguments h2 code { font-weight: 400 }\n.about { color: var(--_quiet) }\n\n.badge { inline-size: fit-content; font-size: .8125rem; font-weight: 500; border: 1px solid var(--_edge); border-radius: 999px; padding-inline: .5rem }\n\n\n.refusals { display: grid; gap: .75rem }\n.refusals:not(:empty) { margin-block-end: 1.5rem }\n.refusals .actions { margin-block-start: .5rem }\n.inbox { display: grid; gap: 1.25rem }\n.inbox .refusals { margin: 0 }\n.inbox .questions { gap: 2rem }\n@media (max-width: 30rem) {\n	.picker { padding: 1rem .875rem }\n	.way { grid-template-columns: 1fr }\n	.way button { inline-size: 100% }\n}\n@media (forced-colors: active) {\n	.did .bubble { border-color: CanvasText }\n	.call .state .mark { background: CanvasText; border-color: CanvasText; forced-color-adjust: none }\n	.segment:has(:checked) { border: 2px solid Highlight }\n}\n';
 
 // src/chat/chat.ts
 var slack = 100;
@@ -3113,7 +4203,7 @@ var ParleyChat = class extends StoreElement {
   #leave = [];
   #calls = /* @__PURE__ */ new Map();
   #picker = null;
-  #refusals = new Refusals(null);
+  #refusals = new Refusals(null, "chat");
   #folded = false;
   #news = null;
   #title = el("h1", { class: "away" }, t("chat.title"));
@@ -3135,7 +4225,7 @@ var ParleyChat = class extends StoreElement {
       conversation: () => this.conversationId,
       ran: (call) => this.show(call.id)
     });
-    this.#refusals = new Refusals(store);
+    this.#refusals = new Refusals(store, "chat");
     fill(this.#root, this.#refusals.node, this.#title, this.#empty, this.#timeline, this.#picker.node);
     this.#leave = [
       this.subscribe((change) => {
@@ -3216,8 +4306,50 @@ var ParleyChat = class extends StoreElement {
   }
 };
 
+// src/chat/item.ts
+var Item = class {
+  node;
+  #context = el("div", { class: "context" });
+  #store;
+  #kind;
+  #id;
+  constructor(store, kind, id) {
+    this.#store = store;
+    this.#kind = kind;
+    this.#id = id;
+    const card = document.createElement(`parley-${kind}`);
+    card.store = store;
+    card.via = "inbox";
+    card.setAttribute(`${kind}-id`, id);
+    this.node = el("div", { class: "item" }, this.#context, card);
+    this.update();
+  }
+  /** update says what the card belongs to as soon as that is known. */
+  update() {
+    const row = this.#kind === "question" ? this.#store.question(this.#id) : this.#store.approval(this.#id);
+    if (!row || this.#context.childElementCount > 0) return;
+    const { conversation, call } = row;
+    append(this.#context, [
+      el("h2", null, conversation || !("asker" in row) ? rich("inbox.context", { tool: toolCalled(row.tool_title, row.tool) }) : rich("inbox.of-others", { who: row.asker.subject })),
+      conversation ? this.#show(conversation, call) : null
+      // a call of somebody else is not in this person's conversations
+    ]);
+  }
+  #show(conversation, call) {
+    return el("button", {
+      type: "button",
+      class: "link",
+      on: {
+        click: () => this.node.dispatchEvent(new CustomEvent("parley-show", { bubbles: true, composed: true, detail: { conversation, call } }))
+      }
+    }, t("inbox.show"));
+  }
+};
+
+// src/chat/item.css
+var item_default = ".item { display: grid; gap: .5rem }\n.context { display: flex; flex-wrap: wrap; gap: 0 .75rem; align-items: baseline; color: var(--_quiet) }\n.context h2 { font-size: .9375rem; font-weight: 500 }\n.context:empty { display: none }\n";
+
 // src/chat/inbox.ts
-var assignedPoll = 3e4;
 function waitingWords(store) {
   const questions = store.waiting().length;
   const permissions = store.deciding().length;
@@ -3229,33 +4361,28 @@ function waitingWords(store) {
 var ParleyInbox = class extends StoreElement {
   #root;
   #leave = null;
-  #poll = 0;
-  #refusals = new Refusals(null);
-  #items = /* @__PURE__ */ new Map();
+  #refusals = new Refusals(null, "inbox");
+  #items = /* @__PURE__ */ new Set();
   #title = el("h1", { tabIndex: -1 });
   #list = el("div", { class: "questions" });
   #note = el("p", { class: "quiet" });
   constructor() {
     super();
-    this.#root = shadow(this, base_default, chat_default);
+    this.#root = shadow(this, base_default, item_default, chat_default);
   }
   connectedCallback() {
     this.takeEarlyProperties();
-    this.#refusals = new Refusals(this.store);
+    this.#refusals = new Refusals(this.store, "inbox");
     this.#leave = this.subscribe(({ kind }) => {
       if (kind === "question" || kind === "approval" || kind === "snapshot" || kind === "refusals") this.#render();
     });
     this.store.start();
-    this.#poll = window.setInterval(() => {
-      if (!document.hidden && !this.store.bound && this.store.connection === "live") void this.store.loadAsking().catch(() => void 0);
-    }, assignedPoll);
     fill(this.#root, el("div", { class: "inbox" }, this.#title, this.#note, this.#refusals.node, this.#list));
     this.#render();
   }
   disconnectedCallback() {
     this.#leave?.();
     this.#leave = null;
-    window.clearInterval(this.#poll);
   }
   #render() {
     const { store } = this;
@@ -3267,35 +4394,10 @@ var ParleyInbox = class extends StoreElement {
     for (const one of waiting) {
       const row = "question" in one ? one.question : one.approval;
       if (this.#items.has(row.id)) continue;
-      const item = "question" in one ? this.#item("question", one.question, one.question.conversation) : this.#item("approval", one.approval, one.approval.conversation);
-      this.#items.set(row.id, item);
-      this.#list.append(item);
+      const { node } = new Item(this.store, "question" in one ? "question" : "approval", row.id);
+      this.#items.add(row.id);
+      this.#list.append(node);
     }
-  }
-  #item(kind, row, conversation) {
-    const card = document.createElement(`parley-${kind}`);
-    card.store = this.store;
-    card.via = "inbox";
-    card.setAttribute(`${kind}-id`, row.id);
-    const show2 = () => el("button", {
-      type: "button",
-      class: "link",
-      on: {
-        click: () => this.dispatchEvent(new CustomEvent("parley-show", { bubbles: true, composed: true, detail: { conversation, call: row.call } }))
-      }
-    }, t("inbox.show"));
-    return el(
-      "div",
-      { class: "item" },
-      el(
-        "div",
-        { class: "context" },
-        el("h2", null, conversation || !("asker" in row) ? rich("inbox.context", { tool: toolCalled(row.tool_title, row.tool) }) : rich("inbox.of-others", { who: row.asker.subject })),
-        conversation ? show2() : null
-      ),
-      // a call of somebody else is not in this person's conversations
-      card
-    );
   }
 };
 
@@ -3334,15 +4436,6 @@ function whenShown(node, shown) {
   return leave;
 }
 
-// src/lib/visible.ts
-var unseen = /[^\P{C}\t\n]|[\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0]/gu;
-function visible(text2) {
-  return text2.replace(unseen, (c) => [...Array(c.length).keys()].map((i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, "0")}`).join(""));
-}
-function exactly(value) {
-  return visible(pretty(value));
-}
-
 // src/card/approval.css
 var approval_default = "/* The host's own request: a double frame and a shield, where a question has a bar. */\n.permission {\n	display: grid; gap: 1rem; padding: 1.125rem 1.25rem 1.25rem; background: var(--_paper);\n	border: 4px double var(--_accent); border-radius: 2px; scroll-margin-block: 1rem;\n}\n.permission > header { display: grid; gap: .25rem }\n.permission .eyebrow { color: var(--_accent); display: flex; align-items: center; gap: .5rem }\n.shield { flex: none; inline-size: .8125rem; block-size: 1rem; background: var(--_accent); clip-path: polygon(0 10%, 50% 0, 100% 10%, 100% 55%, 50% 100%, 0 55%) }\n.permission.record { border: 1px solid var(--_line); gap: .75rem; padding-block: .875rem 1rem }\n.permission.record h3 { font-size: 1rem }\n.permission.record .eyebrow { color: var(--_quiet) }\n.permission.record .shield { background: var(--_edge) }\n.sent { display: grid; gap: .625rem; padding: .875rem 1rem; border: 1px solid var(--_line); border-radius: 6px; background: var(--_ground) }\n.sent dd { font-weight: 550 }\n.sent pre { font-weight: 400; background: var(--_paper) }\n.answered ul { padding-inline-start: 1.25rem; display: grid; gap: .25rem }\n.answered h4 { margin-block-end: .25rem }\n.help, .permission > details { font-size: .9375rem; color: var(--_quiet) }\n@media (max-width: 30rem) {\n	.permission { padding-inline: .75rem }\n	.sent { padding-inline: .625rem }\n	.actions > button { flex: 1 1 auto }\n}\n@media (forced-colors: active) {\n	.shield { forced-color-adjust: none; background: CanvasText }\n}\n";
 
@@ -3357,13 +4450,14 @@ var ParleyApproval = class extends StoreElement {
   #unwatch = () => void 0;
   #watched = false;
   #notice = null;
-  #busy = false;
   #shape = "";
   #attempt = { payload: "", key: "" };
   #headingId = uid("approval");
+  #presses;
   constructor() {
     super();
     this.#root = shadow(this, base_default, approval_default);
+    this.#presses = new Presses(this.#root, (part) => part.startsWith("allow-"));
   }
   get approvalId() {
     return this.getAttribute("approval-id") ?? "";
@@ -3392,6 +4486,7 @@ var ParleyApproval = class extends StoreElement {
     this.#leave = null;
     this.#unwatch();
     this.#watched = false;
+    this.#presses.drawn("");
   }
   attributeChangedCallback() {
     if (!this.isConnected) return;
@@ -3407,12 +4502,9 @@ var ParleyApproval = class extends StoreElement {
   get #path() {
     return `/v1/approvals/${encodeURIComponent(this.approvalId)}`;
   }
-  // Large arguments are not in the row; those of one's own call can be fetched.
+  // Large arguments are not in the row of a list or an event; the approval by its id has them.
   #arguments(approval) {
-    if (!approval.arguments_size) return { value: approval.arguments, size: 0 };
-    const call = approval.mine ? this.store.call(approval.call) : void 0;
-    if (call && !call.arguments_size && call.arguments !== null) return { value: call.arguments, size: 0 };
-    return { value: null, size: approval.arguments_size };
+    return { value: approval.arguments, size: approval.arguments_size ?? 0 };
   }
   #render() {
     const approval = this.#approval;
@@ -3421,6 +4513,7 @@ var ParleyApproval = class extends StoreElement {
       return;
     }
     this.#watch(approval);
+    this.#presses.drawn(approval.state === "open" && this.#mayDecide(approval) ? approval.id : "");
     const args = this.#arguments(approval);
     const where = this.store.server(approval.server);
     const shape = JSON.stringify([{ ...approval, version: 0 }, args.size, this.#me, this.#mayDecide(approval), this.#notice, where?.domain, where?.address]);
@@ -3436,7 +4529,7 @@ var ParleyApproval = class extends StoreElement {
     if (approval.state !== "open") return this.#unwatch();
     if (this.#watched) return;
     this.#watched = true;
-    this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { body: { evidence, via: this.via }, keepalive: true }).catch(() => void 0));
+    this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { via: this.via, body: { evidence }, keepalive: true }).catch(() => void 0));
   }
   get #me() {
     return this.store.session?.principal ?? null;
@@ -3472,7 +4565,8 @@ var ParleyApproval = class extends StoreElement {
         fact(approval.method === "prompts/get" ? "approval.prompt" : approval.method === "resources/read" ? "approval.resource" : "approval.tool", bdi(visible(approval.tool_title || approval.tool)), approval.tool_title && approval.tool_title !== approval.tool ? [" ", el("code", { class: "value", dir: "ltr" }, visible(approval.tool))] : null),
         open ? fact("approval.why", approval.reason ? foreign("span", visible(approval.reason)) : t("approval.why.rule"), approval.rule ? el("span", { class: "from" }, rich("approval.rule", { rule: visible(approval.rule) })) : null) : null
       ),
-      this.#sent(approval, args),
+      open ? changeNode(approval.change, approval.mine ? "change.approval" : "change.approval.other") : null,
+      approval.unreadable ? null : this.#sent(approval, args),
       open && approval.description ? el("details", { id: `${this.#headingId}-about` }, el("summary", { id: `${this.#headingId}-about-more` }, rich("approval.about", { server })), foreign("p", visible(approval.description))) : null,
       open ? [this.#answered(approval), this.#decision(approval)] : this.#record(approval)
     );
@@ -3490,10 +4584,10 @@ var ParleyApproval = class extends StoreElement {
         "div",
         { class: "sent", "data-part": "sent" },
         title,
-        el("p", { class: "warning" }, t(approval.mine ? "approval.large" : "approval.large.hidden", { size: bytes(args.size) })),
-        approval.mine ? this.#button("show-arguments", t("result.show"), () => void this.#busily(async () => {
-          await this.store.loadCall(approval.call);
-        })) : null
+        el("p", { class: "warning" }, t("approval.large", { size: bytes(args.size) })),
+        this.#button("show-arguments", t("result.show"), () => void this.#busily(async () => {
+          await this.store.loadApproval(approval.id);
+        }))
       );
     }
     const row = typeof args.value === "object" && args.value !== null && !Array.isArray(args.value);
@@ -3504,12 +4598,12 @@ var ParleyApproval = class extends StoreElement {
       { class: "sent", "data-part": "sent" },
       title,
       nothing ? el("p", { class: "quiet" }, t("call.no-arguments")) : el("dl", { class: "rows" }, entries.slice(0, mostRows).map(([name, value]) => {
-        const line = scalar(value);
+        const line2 = scalar(value);
         return el(
           "div",
           null,
           el("dt", null, bdi(visible(name))),
-          el("dd", null, line === null ? el("pre", { dir: "ltr", tabIndex: 0 }, exactly(value)) : line === "" ? el("span", { class: "quiet" }, t("choice.empty")) : foreign("span", visible(line)))
+          el("dd", null, line2 === null ? el("pre", { dir: "ltr", tabIndex: 0 }, exactly(value)) : line2 === "" ? el("span", { class: "quiet" }, t("choice.empty")) : foreign("span", visible(line2)))
         );
       })),
       entries.length > mostRows ? el("p", { class: "warning" }, t("approval.more", { n: entries.length - mostRows })) : null,
@@ -3572,14 +4666,14 @@ var ParleyApproval = class extends StoreElement {
   }
   #outcome(approval) {
     const { state, decided_by: by } = approval;
-    const moment = at(approval.closed_at);
-    if (state === "expired") return t("approval.expired", { at: moment });
+    const moment2 = at(approval.closed_at);
+    if (state === "expired") return t("approval.expired", { at: moment2 });
     if (state === "withdrawn" || state === "open") return t("approval.withdrawn");
     const me = this.#me;
     const own = by !== null && me !== null && by.subject === me.subject && by.issuer === me.issuer && by.tenant === me.tenant;
     const via = own && approval.via && has(`via.${approval.via}`) ? t(`via.${approval.via}`) : "";
     const what = state === "denied" ? "denied" : `allowed.${approval.scope ?? "once"}`;
-    return rich(`approval.${what}${own ? "" : ".by"}`, { who: by ? named2(by) : "", at: moment, via });
+    return rich(`approval.${what}${own ? "" : ".by"}`, { who: by ? named2(by) : "", at: moment2, via });
   }
   #record(approval) {
     if (!approval.standing || !approval.mine || !this.store.may("answer")) return null;
@@ -3596,17 +4690,24 @@ var ParleyApproval = class extends StoreElement {
     return el("p", { class: bad ? "notice bad" : "notice", role: bad ? "alert" : "note", "data-part": "notice" }, this.#notice.text);
   }
   #button(part, label2, press, className = "") {
-    return el("button", { type: "button", id: `${this.#headingId}-${part}`, class: className, "data-action": part, on: { click: () => {
-      if (!this.#busy) press();
-    } } }, label2);
+    return el("button", {
+      type: "button",
+      id: `${this.#headingId}-${part}`,
+      class: className,
+      "data-action": part,
+      "aria-disabled": this.#presses.ignored(part) ? "true" : null,
+      on: { click: () => {
+        if (!this.#presses.ignored(part)) press();
+      } }
+    }, label2);
   }
   // ---- talking to the server
   async #decide(allow, scope) {
-    const body = { allow, via: this.via, ...scope ? { scope } : {} };
+    const body = { allow, ...scope ? { scope } : {} };
     const payload = JSON.stringify(body);
     if (this.#attempt.payload !== payload) this.#attempt = { payload, key: randomId(16) };
     await this.#busily(async () => {
-      const approval = await this.store.api.write(this.#path, { body, key: this.#attempt.key });
+      const approval = await this.store.api.write(this.#path, { via: this.via, body, key: this.#attempt.key });
       this.#attempt = { payload: "", key: "" };
       this.store.takeApproval(approval);
       this.dispatchEvent(new CustomEvent("parley-decided", { bubbles: true, composed: true, detail: { id: approval.id, allow } }));
@@ -3614,27 +4715,20 @@ var ParleyApproval = class extends StoreElement {
   }
   async #revoke() {
     await this.#busily(async () => {
-      this.store.takeApproval(await this.store.api.write(`${this.#path}/revoke`, { key: randomId(16) }));
+      this.store.takeApproval(await this.store.api.write(`${this.#path}/revoke`, { via: this.via }));
     });
   }
   async #busily(work) {
     this.#notice = null;
-    this.#setBusy(true);
+    this.#presses.busy = true;
     try {
       await work();
     } catch (error) {
       this.#failed(error);
     } finally {
-      this.#setBusy(false);
+      this.#presses.busy = false;
       this.#render();
       this.#focusHeading();
-    }
-  }
-  #setBusy(busy) {
-    this.#busy = busy;
-    for (const button of this.#root.querySelectorAll("button[data-action]")) {
-      if (busy) button.setAttribute("aria-disabled", "true");
-      else button.removeAttribute("aria-disabled");
     }
   }
   #failed(error) {
@@ -3657,7 +4751,19 @@ function named2(principal) {
 
 // src/lib/draft.ts
 var prefix = "parley.draft.";
-function loadDraft(id) {
+function wanted(card) {
+  for (let at2 = card; at2; ) {
+    if (at2.hasAttribute("no-drafts")) return false;
+    const root = at2.getRootNode();
+    at2 = root instanceof ShadowRoot ? root.host : null;
+  }
+  return true;
+}
+function loadDraft(card, id) {
+  if (!wanted(card)) {
+    dropDraft(id);
+    return null;
+  }
   try {
     const text2 = sessionStorage.getItem(prefix + id);
     return text2 === null ? null : JSON.parse(text2);
@@ -3665,7 +4771,8 @@ function loadDraft(id) {
     return null;
   }
 }
-function saveDraft(id, input) {
+function saveDraft(card, id, input) {
+  if (!wanted(card)) return dropDraft(id);
   try {
     sessionStorage.setItem(prefix + id, JSON.stringify(input));
   } catch {
@@ -3674,6 +4781,22 @@ function saveDraft(id, input) {
 function dropDraft(id) {
   try {
     sessionStorage.removeItem(prefix + id);
+  } catch {
+  }
+}
+
+// src/card/later.ts
+function remembered(id) {
+  try {
+    return sessionStorage.getItem(`parley.later.${id}`) !== null;
+  } catch {
+    return false;
+  }
+}
+function remember(id, later) {
+  try {
+    if (later) sessionStorage.setItem(`parley.later.${id}`, "1");
+    else sessionStorage.removeItem(`parley.later.${id}`);
   } catch {
   }
 }
@@ -3696,16 +4819,18 @@ var ParleyQuestion = class extends StoreElement {
   #check = null;
   #checked = null;
   #notice = null;
-  #busy = false;
   #shape = "";
   #asked = "";
+  #closed = false;
   #attempt = { payload: "", key: "" };
   #digest = null;
   #opened = false;
   #headingId = uid("question");
+  #presses;
   constructor() {
     super();
     this.#root = shadow(this, base_default, form_default, question_default);
+    this.#presses = new Presses(this.#root, (part) => part === "send" || part === "open" || part === "finished");
   }
   get questionId() {
     return this.getAttribute("question-id") ?? "";
@@ -3720,7 +4845,7 @@ var ParleyQuestion = class extends StoreElement {
   connectedCallback() {
     this.takeEarlyProperties();
     const store = this.store;
-    this.#draft = loadDraft(this.questionId);
+    this.#draft = loadDraft(this, this.questionId);
     this.#later = remembered(this.questionId);
     this.#leave = this.subscribe((change) => {
       if (change.kind === "question" && change.id === this.questionId || change.kind === "call" && change.id === this.#question?.call || change.kind === "snapshot" || change.kind === "session") this.#render();
@@ -3734,14 +4859,16 @@ var ParleyQuestion = class extends StoreElement {
     this.#leave = null;
     this.#unwatch();
     this.#watched = "";
+    this.#presses.drawn("");
   }
   attributeChangedCallback() {
     if (!this.isConnected) return;
     this.disconnectedCallback();
     this.#phase = "form";
-    this.#form = null;
+    this.#dropForm();
     this.#notice = null;
     this.#asked = "";
+    this.#closed = false;
     this.#shape = "";
     this.connectedCallback();
   }
@@ -3766,21 +4893,24 @@ var ParleyQuestion = class extends StoreElement {
       if (this.#shape === "") fill(this.#root, this.#notice ? el("section", { class: "card" }, this.#noticeNode()) : null);
       return;
     }
+    if (this.#closed && isOpen(question)) this.#notice = null;
+    this.#closed = !isOpen(question);
     const asked = JSON.stringify([question.message, question.view, question.url]);
     if (this.#asked !== "" && this.#asked !== asked && isOpen(question)) {
       this.#phase = "form";
-      this.#form = null;
+      this.#dropForm();
       this.#notice = { kind: "note", text: t("card.changed", { server: question.server }) };
     }
     this.#asked = asked;
     if (!isOpen(question)) {
-      if (this.#form && this.#draft && !this.#busy) this.#notice = { kind: "note", text: t("card.closed-elsewhere") };
+      if (this.#form && this.#draft && !this.#presses.busy) this.#notice = { kind: "note", text: t("card.closed-elsewhere") };
       this.#draft = null;
       dropDraft(question.id);
       this.#phase = "form";
-      this.#form = null;
+      this.#dropForm();
     }
     this.#watch(question, asked);
+    this.#presses.drawn(isOpen(question) && this.#mayAnswer && !this.#later ? `${this.#phase} ${question.state} ${asked}` : "");
     const shape = JSON.stringify([{ ...question, version: 0, seq: 0 }, this.#mayAnswer, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened]);
     if (shape === this.#shape) return;
     this.#shape = shape;
@@ -3794,7 +4924,7 @@ var ParleyQuestion = class extends StoreElement {
     if (this.#later || this.#watched === asked) return;
     this.#unwatch();
     this.#watched = asked;
-    this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { body: { evidence, via: this.via }, keepalive: true }).catch(() => void 0));
+    this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { via: this.via, body: { evidence }, keepalive: true }).catch(() => void 0));
   }
   get #mayAnswer() {
     return this.store.may("answer");
@@ -3826,6 +4956,7 @@ var ParleyQuestion = class extends StoreElement {
   }
   #body(question) {
     if (!this.#mayAnswer) return [question.mode === "url" ? address(question) : null, el("p", { class: "note", "data-part": "read-only" }, t("card.read-only")), deadline(question)];
+    if (question.unreadable) return [stopNotice(question.refused || t("form.no-view")), deadline(question)];
     return question.mode === "url" ? this.#urlBody(question) : this.#formBody(question);
   }
   #noticeNode() {
@@ -3841,21 +4972,27 @@ var ParleyQuestion = class extends StoreElement {
       this.#button("unfold", t("action.unfold"), () => this.#setLater(false))
     );
   }
+  // With its errors, of which the page's title tells.
+  #dropForm() {
+    this.#form?.clear();
+    this.#form = null;
+  }
   #setLater(later) {
+    if (later) this.#form?.clear();
     this.#later = later;
     remember(this.questionId, later);
     this.#render();
     this.#focusHeading();
   }
-  // Buttons stay enabled; while one request is on its way clicks do nothing.
   #button(part, label2, press, className = "") {
     return el("button", {
       type: "button",
       id: `${this.#headingId}-${part}`,
       class: className,
       "data-action": part,
+      "aria-disabled": this.#presses.ignored(part) ? "true" : null,
       on: { click: () => {
-        if (!this.#busy) press();
+        if (!this.#presses.ignored(part)) press();
       } }
     }, label2);
   }
@@ -3885,12 +5022,13 @@ var ParleyQuestion = class extends StoreElement {
       draft: this.#draft,
       changed: (input) => {
         this.#draft = input;
-        saveDraft(question.id, input);
+        saveDraft(this, question.id, input);
       }
     });
     const form = this.#form;
     const fields = question.view.fields?.length ?? 0;
     const direct = fields <= 1 && !form.prefilled;
+    const part = direct ? "send" : "review";
     const label2 = fields === 0 ? rich("action.accept", { server: question.server }) : direct ? rich("action.send", { server: question.server }) : t("action.review");
     return [
       el(
@@ -3901,7 +5039,7 @@ var ParleyQuestion = class extends StoreElement {
           on: {
             submit: (event) => {
               event.preventDefault();
-              if (!this.#busy) void (direct ? this.#answer("accept", form.input()) : this.#toReview(form));
+              if (!this.#presses.ignored(part)) void (direct ? this.#answer("accept", form.input()) : this.#toReview(form));
             },
             keydown: (event) => {
               if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
@@ -3912,7 +5050,7 @@ var ParleyQuestion = class extends StoreElement {
         form.stopped ? stopNotice(form.stopped) : el(
           "div",
           { class: "actions" },
-          el("button", { type: "submit", id: `${this.#headingId}-send`, class: "primary", "data-action": direct ? "send" : "review" }, label2)
+          el("button", { type: "submit", id: `${this.#headingId}-send`, class: "primary", "data-action": part, "aria-disabled": this.#presses.ignored(part) ? "true" : null }, label2)
         )
       ),
       this.#otherActions(question)
@@ -3923,7 +5061,7 @@ var ParleyQuestion = class extends StoreElement {
     if (own.length > 0) return form.fail(own);
     const input = form.input();
     await this.#busily(async () => {
-      this.#check = await this.store.api.write(`${this.#path}/check`, { body: { input } });
+      this.#check = await this.store.api.write(`${this.#path}/check`, { via: this.via, body: { input } });
       this.#checked = input;
       form.clear();
       this.#phase = "review";
@@ -3978,7 +5116,7 @@ var ParleyQuestion = class extends StoreElement {
       open.replaceChildren(document.createTextNode(t("link.again")));
       return [
         address(question),
-        el("p", { class: "note" }, rich("link.opened", { server: question.server, site })),
+        question.held && question.completed_at ? completed(question) : el("p", { class: "note" }, rich("link.opened", { server: question.server, site })),
         el(
           "div",
           { class: "actions" },
@@ -4009,6 +5147,7 @@ var ParleyQuestion = class extends StoreElement {
           this.#focusHeading();
         }) : null
       ),
+      question.held && question.completed_at ? completed(question) : null,
       el("p", { class: "hint" }, question.held ? [rich("link.held", { server: question.server }), " "] : null, t("link.forward")),
       this.#opened ? el("p", { class: "hint" }, t("link.nothing-opened")) : null,
       this.#otherActions(question)
@@ -4022,7 +5161,7 @@ var ParleyQuestion = class extends StoreElement {
     this.#opened = true;
     this.#phase = "form";
     void this.#busily(async () => {
-      this.store.takeQuestion(await this.store.api.write(`${this.#path}/open`, { body: { url_sha256: digest.hex }, keepalive: true }));
+      this.store.takeQuestion(await this.store.api.write(`${this.#path}/open`, { via: this.via, body: { url_sha256: digest.hex }, keepalive: true }));
       if (question.held) await this.#deliver("accept", void 0);
     }).then(() => {
       if (!isOpen(this.#question ?? question)) this.#focusHeading();
@@ -4047,7 +5186,7 @@ var ParleyQuestion = class extends StoreElement {
     return [
       question.mode === "url" && question.url ? address(question) : null,
       el("div", { class: "outcome", "data-part": "outcome" }, el("p", null, outcome(question)), review.length > 0 ? rows(review, question.server) : null),
-      waits ? [
+      question.completed_at && question.closed_by !== "server" ? completed(question) : waits ? [
         el("p", { class: "hint" }, rich("link.held.waits", { server: question.server }), " ", t("link.nothing-opened")),
         el("div", { class: "actions" }, this.#button("copy", t("link.copy"), () => void this.#copy(question.url?.href ?? "")))
       ] : null,
@@ -4061,7 +5200,7 @@ var ParleyQuestion = class extends StoreElement {
   }
   async #takeBack() {
     await this.#busily(async () => {
-      this.store.takeQuestion(await this.store.api.write(`${this.#path}/take-back`, { key: randomId(16) }));
+      this.store.takeQuestion(await this.store.api.write(`${this.#path}/take-back`, { via: this.via }));
     });
     this.#focusHeading();
   }
@@ -4076,36 +5215,27 @@ var ParleyQuestion = class extends StoreElement {
     if (this.#question && !isOpen(this.#question)) this.#focusHeading();
   }
   async #deliver(action, input) {
-    const body = { action, via: this.via, ...input ? { input } : {} };
+    const body = { action, ...input ? { input } : {} };
     const payload = JSON.stringify(body);
     if (this.#attempt.payload !== payload) this.#attempt = { payload, key: randomId(16) };
-    const question = await this.store.api.write(`${this.#path}/answer`, { body, key: this.#attempt.key });
+    const question = await this.store.api.write(`${this.#path}/answer`, { via: this.via, body, key: this.#attempt.key });
     this.#attempt = { payload: "", key: "" };
     this.#draft = null;
     dropDraft(question.id);
     this.store.takeQuestion(question);
     this.dispatchEvent(new CustomEvent("parley-answered", { bubbles: true, composed: true, detail: { id: question.id, action } }));
   }
-  // Buttons stay enabled for screen readers and keyboards; the card is not
-  // drawn anew, so that nothing moves while a request is on its way.
-  #setBusy(busy) {
-    this.#busy = busy;
-    for (const button of this.#root.querySelectorAll("button[data-action]")) {
-      if (busy) button.setAttribute("aria-disabled", "true");
-      else button.removeAttribute("aria-disabled");
-    }
-  }
   async #busily(work) {
     this.#notice = null;
     this.#render();
-    this.#setBusy(true);
+    this.#presses.busy = true;
     let errors = [];
     try {
       await work();
     } catch (error) {
       errors = this.#failed(error);
     } finally {
-      this.#setBusy(false);
+      this.#presses.busy = false;
       this.#render();
       if (errors.length > 0) this.#form?.fail(errors);
     }
@@ -4135,20 +5265,6 @@ var ParleyQuestion = class extends StoreElement {
     return [];
   }
 };
-function remembered(id) {
-  try {
-    return sessionStorage.getItem(`parley.later.${id}`) !== null;
-  } catch {
-    return false;
-  }
-}
-function remember(id, later) {
-  try {
-    if (later) sessionStorage.setItem(`parley.later.${id}`, "1");
-    else sessionStorage.removeItem(`parley.later.${id}`);
-  } catch {
-  }
-}
 
 // src/elements.ts
 var elements = {

@@ -33,7 +33,7 @@ type Relay struct {
 	mu     sync.Mutex
 	people map[string]int // subscriptions by principal
 	queue  []inbox.Hint
-	place  map[inbox.Hint]int // in queue, by the hint without Ready
+	place  map[inbox.Hint]int // in queue, by the hint without Ready and Removed
 	all    bool               // the queue ran over
 	wake   chan struct{}
 	taken  time.Time       // the last time that the queue was emptied
@@ -55,10 +55,11 @@ func (r *Relay) Notify(ctx context.Context, hint inbox.Hint) error {
 	}
 	r.mu.Lock()
 	same := hint
-	same.Ready = false
+	same.Ready, same.Removed = false, false
 	switch at, known := r.place[same]; {
 	case known:
 		r.queue[at].Ready = r.queue[at].Ready || hint.Ready
+		r.queue[at].Removed = r.queue[at].Removed || hint.Removed
 	case r.all:
 	case len(r.queue) >= maxQueue:
 		r.all = true
@@ -172,6 +173,7 @@ type wireHint struct {
 	Call      string `json:"c,omitempty"`
 	Question  string `json:"q,omitempty"`
 	Ready     bool   `json:"r,omitempty"`
+	Removed   bool   `json:"x,omitempty"` // older versions do not send it, and look for such calls now and then
 }
 
 // Encode packs hints into messages. One that is too long for a message becomes
@@ -186,7 +188,7 @@ func Encode(hints []inbox.Hint) [][]byte {
 		}
 	}
 	for _, h := range hints {
-		one, err := json.Marshal(wireHint{h.Principal, string(h.Call), string(h.Question), h.Ready})
+		one, err := json.Marshal(wireHint{h.Principal, string(h.Call), string(h.Question), h.Ready, h.Removed})
 		if err != nil || len(one) > MaxMessage-2 {
 			flush()
 			messages = append(messages, []byte(everybody))
@@ -216,7 +218,7 @@ func (r *Relay) Receive(message []byte) {
 	}
 	for _, h := range hints {
 		_ = r.local.Notify(context.Background(), inbox.Hint{ // never fails
-			Principal: h.Principal, Call: inbox.CallID(h.Call), Question: inbox.QuestionID(h.Question), Ready: h.Ready,
+			Principal: h.Principal, Call: inbox.CallID(h.Call), Question: inbox.QuestionID(h.Question), Ready: h.Ready, Removed: h.Removed,
 		})
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 func hint(i int) inbox.Hint {
 	return inbox.Hint{Principal: "ann", Call: inbox.CallID(fmt.Sprint("c_", i))}
@@ -31,7 +31,7 @@ func decode(t *testing.T, messages [][]byte) []inbox.Hint {
 			t.Fatalf("message %.40q: %v", m, err)
 		}
 		for _, h := range hints {
-			list = append(list, inbox.Hint{Principal: h.Principal, Call: inbox.CallID(h.Call), Question: inbox.QuestionID(h.Question), Ready: h.Ready})
+			list = append(list, inbox.Hint{Principal: h.Principal, Call: inbox.CallID(h.Call), Question: inbox.QuestionID(h.Question), Ready: h.Ready, Removed: h.Removed})
 		}
 	}
 	return list
@@ -44,7 +44,9 @@ func TestCoalesce(t *testing.T) {
 	defer r.Close()
 	ready, question := hint(1), hint(1)
 	ready.Ready, question.Question = true, "q_1"
-	for _, h := range []inbox.Hint{hint(1), hint(2), ready, hint(1), question, hint(2)} {
+	removed := hint(2)
+	removed.Removed = true
+	for _, h := range []inbox.Hint{hint(1), hint(2), ready, hint(1), question, removed, hint(2)} {
 		if err := r.Notify(t.Context(), h); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +54,7 @@ func TestCoalesce(t *testing.T) {
 	if !r.Wait() {
 		t.Fatal("nothing to send")
 	}
-	if diff := cmp.Diff([]inbox.Hint{ready, hint(2), question}, decode(t, r.Take())); diff != "" {
+	if diff := cmp.Diff([]inbox.Hint{ready, removed, question}, decode(t, r.Take())); diff != "" {
 		t.Errorf("sent (-want +got):\n%s", diff)
 	}
 	if rest := r.Take(); len(rest) != 0 {
@@ -150,7 +152,7 @@ func FuzzReceive(f *testing.F) {
 		var list []inbox.Hint
 		for _, h := range hints {
 			if utf8.ValidString(h.Principal) {
-				list = append(list, inbox.Hint{Principal: h.Principal, Call: inbox.CallID(h.Call), Question: inbox.QuestionID(h.Question), Ready: h.Ready})
+				list = append(list, inbox.Hint{Principal: h.Principal, Call: inbox.CallID(h.Call), Question: inbox.QuestionID(h.Question), Ready: h.Ready, Removed: h.Removed})
 			}
 		}
 		for _, m := range Encode(list) {

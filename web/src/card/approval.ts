@@ -12,7 +12,9 @@ import { scalar } from '../lib/json'
 import { whenShown } from '../lib/shown'
 import { exactly, visible } from '../lib/visible'
 import { at, bytes, has, rich, t, toolCalled, when, type Key } from '../lib/text'
-import type { Approval, Principal, Reach } from '../lib/wire'
+import type { Approval, Principal, Reach, Via } from '../lib/wire'
+import { changeNode } from './change'
+import { Presses } from './presses'
 import base from '../lib/base.css'
 import css from './approval.css'
 
@@ -23,19 +25,20 @@ export class ParleyApproval extends StoreElement {
 	static readonly observedAttributes = ['approval-id']
 
 	readonly #root: ShadowRoot
-	#via: 'chat' | 'inbox' = 'chat'
+	#via: Via = 'chat'
 	#leave: (() => void) | null = null
 	#unwatch: () => void = () => undefined
 	#watched = false
 	#notice: { text: string; kind: 'error' | 'note' } | null = null
-	#busy = false
 	#shape = ''
 	#attempt = { payload: '', key: '' }
 	readonly #headingId = uid('approval')
+	readonly #presses: Presses
 
 	constructor() {
 		super()
 		this.#root = shadow(this, base, css)
+		this.#presses = new Presses(this.#root, (part) => part.startsWith('allow-'))
 	}
 
 	get approvalId(): string {
@@ -43,11 +46,11 @@ export class ParleyApproval extends StoreElement {
 	}
 
 	/** The surface that decisions come from. */
-	get via(): 'chat' | 'inbox' {
+	get via(): Via {
 		return this.#via
 	}
 
-	set via(via: 'chat' | 'inbox') {
+	set via(via: Via) {
 		this.#via = via
 	}
 
@@ -69,6 +72,7 @@ export class ParleyApproval extends StoreElement {
 		this.#leave = null
 		this.#unwatch()
 		this.#watched = false
+		this.#presses.drawn('')
 	}
 
 	attributeChangedCallback(): void {
@@ -88,12 +92,9 @@ export class ParleyApproval extends StoreElement {
 		return `/v1/approvals/${encodeURIComponent(this.approvalId)}`
 	}
 
-	// Large arguments are not in the row; those of one's own call can be fetched.
+	// Large arguments are not in the row of a list or an event; the approval by its id has them.
 	#arguments(approval: Approval): { value: unknown; size: number } {
-		if (!approval.arguments_size) return { value: approval.arguments, size: 0 }
-		const call = approval.mine ? this.store.call(approval.call) : undefined
-		if (call && !call.arguments_size && call.arguments !== null) return { value: call.arguments, size: 0 }
-		return { value: null, size: approval.arguments_size }
+		return { value: approval.arguments, size: approval.arguments_size ?? 0 }
 	}
 
 	#render(): void {
@@ -103,6 +104,7 @@ export class ParleyApproval extends StoreElement {
 			return
 		}
 		this.#watch(approval)
+		this.#presses.drawn(approval.state === 'open' && this.#mayDecide(approval) ? approval.id : '')
 		const args = this.#arguments(approval)
 		const where = this.store.server(approval.server)
 		const shape = JSON.stringify([{ ...approval, version: 0 }, args.size, this.#me, this.#mayDecide(approval), this.#notice, where?.domain, where?.address])
@@ -119,7 +121,7 @@ export class ParleyApproval extends StoreElement {
 		if (approval.state !== 'open') return this.#unwatch()
 		if (this.#watched) return
 		this.#watched = true
-		this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { body: { evidence, via: this.via }, keepalive: true }).catch(() => undefined))
+		this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { via: this.via, body: { evidence }, keepalive: true }).catch(() => undefined))
 	}
 
 	get #me(): Principal | null {
@@ -152,7 +154,8 @@ export class ParleyApproval extends StoreElement {
 				fact('approval.server', bdi(server), ' ', el('span', { class: 'quiet' }, this.#place(approval))),
 				fact(approval.method === 'prompts/get' ? 'approval.prompt' : approval.method === 'resources/read' ? 'approval.resource' : 'approval.tool', bdi(visible(approval.tool_title || approval.tool)), approval.tool_title && approval.tool_title !== approval.tool ? [' ', el('code', { class: 'value', dir: 'ltr' }, visible(approval.tool))] : null),
 				open ? fact('approval.why', approval.reason ? foreign('span', visible(approval.reason)) : t('approval.why.rule'), approval.rule ? el('span', { class: 'from' }, rich('approval.rule', { rule: visible(approval.rule) })) : null) : null),
-			this.#sent(approval, args),
+			open ? changeNode(approval.change, approval.mine ? 'change.approval' : 'change.approval.other') : null,
+			approval.unreadable ? null : this.#sent(approval, args),
 			open && approval.description ? el('details', { id: `${this.#headingId}-about` }, el('summary', { id: `${this.#headingId}-about-more` }, rich('approval.about', { server })), foreign('p', visible(approval.description))) : null,
 			open ? [this.#answered(approval), this.#decision(approval)] : this.#record(approval))
 	}
@@ -168,8 +171,8 @@ export class ParleyApproval extends StoreElement {
 		const title = el('h4', { id: `${this.#headingId}-sent` }, rich('approval.sent', { server: approval.server }))
 		if (args.size > 0) {
 			return el('div', { class: 'sent', 'data-part': 'sent' }, title,
-				el('p', { class: 'warning' }, t(approval.mine ? 'approval.large' : 'approval.large.hidden', { size: bytes(args.size) })),
-				approval.mine ? this.#button('show-arguments', t('result.show'), () => void this.#busily(async () => { await this.store.loadCall(approval.call) })) : null)
+				el('p', { class: 'warning' }, t('approval.large', { size: bytes(args.size) })),
+				this.#button('show-arguments', t('result.show'), () => void this.#busily(async () => { await this.store.loadApproval(approval.id) })))
 		}
 		const row = typeof args.value === 'object' && args.value !== null && !Array.isArray(args.value)
 		const entries = row && scalar(args.value) === null ? Object.entries(args.value as object) : []
@@ -255,18 +258,22 @@ export class ParleyApproval extends StoreElement {
 	}
 
 	#button(part: string, label: Child, press: () => void, className = ''): HTMLButtonElement {
-		return el('button', { type: 'button', id: `${this.#headingId}-${part}`, class: className, 'data-action': part, on: { click: () => { if (!this.#busy) press() } } }, label)
+		return el('button', {
+			type: 'button', id: `${this.#headingId}-${part}`, class: className, 'data-action': part,
+			'aria-disabled': this.#presses.ignored(part) ? 'true' : null,
+			on: { click: () => { if (!this.#presses.ignored(part)) press() } },
+		}, label)
 	}
 
 	// ---- talking to the server
 
 	async #decide(allow: boolean, scope?: Reach): Promise<void> {
-		const body = { allow, via: this.via, ...(scope ? { scope } : {}) }
+		const body = { allow, ...(scope ? { scope } : {}) }
 		// The same decision sent again after a lost reply is the same request.
 		const payload = JSON.stringify(body)
 		if (this.#attempt.payload !== payload) this.#attempt = { payload, key: randomId(16) }
 		await this.#busily(async () => {
-			const approval = await this.store.api.write<Approval>(this.#path, { body, key: this.#attempt.key })
+			const approval = await this.store.api.write<Approval>(this.#path, { via: this.via, body, key: this.#attempt.key })
 			this.#attempt = { payload: '', key: '' }
 			this.store.takeApproval(approval)
 			this.dispatchEvent(new CustomEvent('parley-decided', { bubbles: true, composed: true, detail: { id: approval.id, allow } }))
@@ -275,29 +282,21 @@ export class ParleyApproval extends StoreElement {
 
 	async #revoke(): Promise<void> {
 		await this.#busily(async () => {
-			this.store.takeApproval(await this.store.api.write<Approval>(`${this.#path}/revoke`, { key: randomId(16) }))
+			this.store.takeApproval(await this.store.api.write<Approval>(`${this.#path}/revoke`, { via: this.via }))
 		})
 	}
 
 	async #busily(work: () => Promise<void>): Promise<void> {
 		this.#notice = null
-		this.#setBusy(true)
+		this.#presses.busy = true
 		try {
 			await work()
 		} catch (error) {
 			this.#failed(error)
 		} finally {
-			this.#setBusy(false)
+			this.#presses.busy = false
 			this.#render()
 			this.#focusHeading()
-		}
-	}
-
-	#setBusy(busy: boolean): void {
-		this.#busy = busy
-		for (const button of this.#root.querySelectorAll('button[data-action]')) {
-			if (busy) button.setAttribute('aria-disabled', 'true')
-			else button.removeAttribute('aria-disabled')
 		}
 	}
 

@@ -74,6 +74,7 @@ export function outcome(question: Question): Child[] {
 	const via = answer && has(`via.${answer.via}`) ? t(`via.${answer.via}` as 'via.chat') : ''
 	switch (state) {
 		case 'accepted':
+			if (question.closed_by === 'server') return rich('record.completed', { server, domain: question.url?.domain || question.url?.host || '', at: at(question.completed_at) })
 			if (question.mode === 'url') return rich('record.opened', { domain: question.url?.domain || question.url?.host || '', at: moment, via })
 			return rich(answer?.review?.length ? 'record.sent' : 'record.agreed', { server, at: moment, via })
 		case 'declined': return rich('record.declined', { server, at: moment, via })
@@ -85,6 +86,11 @@ export function outcome(question: Question): Child[] {
 		}
 		default: return []
 	}
+}
+
+/** completed says that the server takes the person to be done at its address. It is no answer of theirs. */
+export function completed(question: Question): Child {
+	return el('p', { class: 'note', 'data-part': 'completed' }, rich('link.completed', { server: question.server }))
 }
 
 /** actionsHelp explains the four ways out. */

@@ -17,9 +17,11 @@ import { StoreElement } from '../lib/element'
 import { whenShown } from '../lib/shown'
 import { mayTakeBack } from '../lib/store'
 import { rich, t } from '../lib/text'
-import { isOpen, type Action, type Check, type Input, type Question } from '../lib/wire'
+import { isOpen, type Action, type Check, type Input, type Question, type Via } from '../lib/wire'
 import { Form, stopNotice } from '../form/form'
-import { actionsHelp, brief, count, deadline, heading, message, outcome, rows } from './parts'
+import { actionsHelp, brief, completed, count, deadline, heading, message, outcome, rows } from './parts'
+import { remember, remembered } from './later'
+import { Presses } from './presses'
 import { address, canOpen, needsSecondLook, sha256, siteName } from './link'
 import base from '../lib/base.css'
 import form from '../form/form.css'
@@ -32,7 +34,7 @@ export class ParleyQuestion extends StoreElement {
 
 
 	readonly #root: ShadowRoot
-	#via: 'chat' | 'inbox' = 'chat'
+	#via: Via = 'chat'
 	#leave: (() => void) | null = null
 	#unwatch: () => void = () => undefined
 	#watched = ''
@@ -43,17 +45,19 @@ export class ParleyQuestion extends StoreElement {
 	#check: Check | null = null
 	#checked: Input | null = null
 	#notice: { text: string; kind: 'error' | 'note' } | null = null
-	#busy = false
 	#shape = ''
 	#asked = ''
+	#closed = false
 	#attempt = { payload: '', key: '' }
 	#digest: { href: string; hex: string } | null = null
 	#opened = false
 	readonly #headingId = uid('question')
+	readonly #presses: Presses
 
 	constructor() {
 		super()
 		this.#root = shadow(this, base, form, css)
+		this.#presses = new Presses(this.#root, (part) => part === 'send' || part === 'open' || part === 'finished')
 	}
 
 	get questionId(): string {
@@ -61,18 +65,18 @@ export class ParleyQuestion extends StoreElement {
 	}
 
 	/** The surface that answers come from. */
-	get via(): 'chat' | 'inbox' {
+	get via(): Via {
 		return this.#via
 	}
 
-	set via(via: 'chat' | 'inbox') {
+	set via(via: Via) {
 		this.#via = via
 	}
 
 	connectedCallback(): void {
 		this.takeEarlyProperties()
 		const store = this.store
-		this.#draft = loadDraft(this.questionId)
+		this.#draft = loadDraft(this, this.questionId)
 		this.#later = remembered(this.questionId)
 		this.#leave = this.subscribe((change) => {
 			if (change.kind === 'question' && change.id === this.questionId || change.kind === 'call' && change.id === this.#question?.call || change.kind === 'snapshot' || change.kind === 'session') this.#render()
@@ -87,15 +91,17 @@ export class ParleyQuestion extends StoreElement {
 		this.#leave = null
 		this.#unwatch()
 		this.#watched = ''
+		this.#presses.drawn('')
 	}
 
 	attributeChangedCallback(): void {
 		if (!this.isConnected) return
 		this.disconnectedCallback()
 		this.#phase = 'form'
-		this.#form = null
+		this.#dropForm()
 		this.#notice = null
 		this.#asked = ''
+		this.#closed = false
 		this.#shape = ''
 		this.connectedCallback()
 	}
@@ -124,24 +130,29 @@ export class ParleyQuestion extends StoreElement {
 			if (this.#shape === '') fill(this.#root, this.#notice ? el('section', { class: 'card' }, this.#noticeNode()) : null)
 			return
 		}
+		// Open again: what was said of its end is over.
+		if (this.#closed && isOpen(question)) this.#notice = null
+		this.#closed = !isOpen(question)
 		// A server may ask the same question again in other words: the person
 		// sees the new ones before anything is sent.
 		const asked = JSON.stringify([question.message, question.view, question.url])
 		if (this.#asked !== '' && this.#asked !== asked && isOpen(question)) {
 			this.#phase = 'form'
-			this.#form = null
+			this.#dropForm()
 			this.#notice = { kind: 'note', text: t('card.changed', { server: question.server }) }
 		}
 		this.#asked = asked
 		if (!isOpen(question)) {
 			// Closed elsewhere while somebody was typing here.
-			if (this.#form && this.#draft && !this.#busy) this.#notice = { kind: 'note', text: t('card.closed-elsewhere') }
+			if (this.#form && this.#draft && !this.#presses.busy) this.#notice = { kind: 'note', text: t('card.closed-elsewhere') }
 			this.#draft = null
 			dropDraft(question.id)
 			this.#phase = 'form'
-			this.#form = null
+			this.#dropForm()
 		}
 		this.#watch(question, asked)
+		// Each step of the card may put a button that sends where another one was pressed.
+		this.#presses.drawn(isOpen(question) && this.#mayAnswer && !this.#later ? `${this.#phase} ${question.state} ${asked}` : '')
 		const shape = JSON.stringify([{ ...question, version: 0, seq: 0 }, this.#mayAnswer, this.#phase, this.#later, this.#notice, this.#siteWaits, this.#canTakeBack, this.#check, this.#opened])
 		if (shape === this.#shape) return
 		this.#shape = shape
@@ -156,7 +167,7 @@ export class ParleyQuestion extends StoreElement {
 		if (this.#later || this.#watched === asked) return
 		this.#unwatch()
 		this.#watched = asked
-		this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { body: { evidence, via: this.via }, keepalive: true }).catch(() => undefined))
+		this.#unwatch = whenShown(this, (evidence) => void this.store.api.write(`${this.#path}/shown`, { via: this.via, body: { evidence }, keepalive: true }).catch(() => undefined))
 	}
 
 	get #mayAnswer(): boolean {
@@ -186,6 +197,8 @@ export class ParleyQuestion extends StoreElement {
 
 	#body(question: Question): Child {
 		if (!this.#mayAnswer) return [question.mode === 'url' ? address(question) : null, el('p', { class: 'note', 'data-part': 'read-only' }, t('card.read-only')), deadline(question)]
+		// The host says why, in the place of what cannot be read: nobody can answer it.
+		if (question.unreadable) return [stopNotice(question.refused || t('form.no-view')), deadline(question)]
 		return question.mode === 'url' ? this.#urlBody(question) : this.#formBody(question)
 	}
 
@@ -200,19 +213,25 @@ export class ParleyQuestion extends StoreElement {
 			this.#button('unfold', t('action.unfold'), () => this.#setLater(false)))
 	}
 
+	// With its errors, of which the page's title tells.
+	#dropForm(): void {
+		this.#form?.clear()
+		this.#form = null
+	}
+
 	#setLater(later: boolean): void {
+		if (later) this.#form?.clear()
 		this.#later = later
 		remember(this.questionId, later)
 		this.#render()
 		this.#focusHeading()
 	}
 
-	// Buttons stay enabled; while one request is on its way clicks do nothing.
 	#button(part: string, label: Child, press: () => void, className = ''): HTMLButtonElement {
 		return el('button', {
 			type: 'button', id: `${this.#headingId}-${part}`, class: className, 'data-action': part,
-			
-			on: { click: () => { if (!this.#busy) press() } },
+			'aria-disabled': this.#presses.ignored(part) ? 'true' : null,
+			on: { click: () => { if (!this.#presses.ignored(part)) press() } },
 		}, label)
 	}
 
@@ -238,19 +257,20 @@ export class ParleyQuestion extends StoreElement {
 			view: question.view, server: question.server, suggested: question.suggested ?? null, draft: this.#draft,
 			changed: (input) => {
 				this.#draft = input
-				saveDraft(question.id, input)
+				saveDraft(this, question.id, input)
 			},
 		})
 		const form = this.#form
 		const fields = question.view.fields?.length ?? 0
 		const direct = fields <= 1 && !form.prefilled
+		const part = direct ? 'send' : 'review'
 		const label = fields === 0 ? rich('action.accept', { server: question.server }) : direct ? rich('action.send', { server: question.server }) : t('action.review')
 		return [
 			el('form', {
 				noValidate: true, autocomplete: 'off', on: {
 					submit: (event) => {
 						event.preventDefault()
-						if (!this.#busy) void (direct ? this.#answer('accept', form.input()) : this.#toReview(form))
+						if (!this.#presses.ignored(part)) void (direct ? this.#answer('accept', form.input()) : this.#toReview(form))
 					},
 					keydown: (event) => {
 						if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) (event.currentTarget as HTMLFormElement).requestSubmit()
@@ -259,7 +279,7 @@ export class ParleyQuestion extends StoreElement {
 			},
 			form.node,
 			form.stopped ? stopNotice(form.stopped) : el('div', { class: 'actions' },
-				el('button', { type: 'submit', id: `${this.#headingId}-send`, class: 'primary', 'data-action': direct ? 'send' : 'review' }, label))),
+				el('button', { type: 'submit', id: `${this.#headingId}-send`, class: 'primary', 'data-action': part, 'aria-disabled': this.#presses.ignored(part) ? 'true' : null }, label))),
 			this.#otherActions(question),
 		]
 	}
@@ -269,7 +289,7 @@ export class ParleyQuestion extends StoreElement {
 		if (own.length > 0) return form.fail(own)
 		const input = form.input()
 		await this.#busily(async () => {
-			this.#check = await this.store.api.write<Check>(`${this.#path}/check`, { body: { input } })
+			this.#check = await this.store.api.write<Check>(`${this.#path}/check`, { via: this.via, body: { input } })
 			this.#checked = input
 			form.clear()
 			this.#phase = 'review'
@@ -323,7 +343,7 @@ export class ParleyQuestion extends StoreElement {
 			open.replaceChildren(document.createTextNode(t('link.again')))
 			return [
 				address(question),
-				el('p', { class: 'note' }, rich('link.opened', { server: question.server, site })),
+				question.held && question.completed_at ? completed(question) : el('p', { class: 'note' }, rich('link.opened', { server: question.server, site })),
 				el('div', { class: 'actions' },
 					this.#button('finished', t('link.finished'), () => void this.#answer('accept'), 'primary'), open, copy),
 				el('p', { class: 'hint' }, t('link.nothing-opened')),
@@ -341,6 +361,7 @@ export class ParleyQuestion extends StoreElement {
 					this.#render()
 					this.#focusHeading()
 				}) : null),
+			question.held && question.completed_at ? completed(question) : null,
 			el('p', { class: 'hint' }, question.held ? [rich('link.held', { server: question.server }), ' '] : null, t('link.forward')),
 			this.#opened ? el('p', { class: 'hint' }, t('link.nothing-opened')) : null,
 			this.#otherActions(question),
@@ -359,7 +380,7 @@ export class ParleyQuestion extends StoreElement {
 		this.#opened = true
 		this.#phase = 'form'
 		void this.#busily(async () => {
-			this.store.takeQuestion(await this.store.api.write<Question>(`${this.#path}/open`, { body: { url_sha256: digest.hex }, keepalive: true }))
+			this.store.takeQuestion(await this.store.api.write<Question>(`${this.#path}/open`, { via: this.via, body: { url_sha256: digest.hex }, keepalive: true }))
 			// A server that holds its call open wants to hear at once that the
 			// person agreed to go (MCP 2025-11-25 elicitation, "User Interaction Model" C4).
 			if (question.held) await this.#deliver('accept', undefined)
@@ -387,7 +408,7 @@ export class ParleyQuestion extends StoreElement {
 		return [
 			question.mode === 'url' && question.url ? address(question) : null,
 			el('div', { class: 'outcome', 'data-part': 'outcome' }, el('p', null, outcome(question)), review.length > 0 ? rows(review, question.server) : null),
-			waits ? [
+			question.completed_at && question.closed_by !== 'server' ? completed(question) : waits ? [
 				el('p', { class: 'hint' }, rich('link.held.waits', { server: question.server }), ' ', t('link.nothing-opened')),
 				el('div', { class: 'actions' }, this.#button('copy', t('link.copy'), () => void this.#copy(question.url?.href ?? ''))),
 			] : null,
@@ -399,7 +420,7 @@ export class ParleyQuestion extends StoreElement {
 
 	async #takeBack(): Promise<void> {
 		await this.#busily(async () => {
-			this.store.takeQuestion(await this.store.api.write<Question>(`${this.#path}/take-back`, { key: randomId(16) }))
+			this.store.takeQuestion(await this.store.api.write<Question>(`${this.#path}/take-back`, { via: this.via }))
 		})
 		this.#focusHeading()
 	}
@@ -418,11 +439,11 @@ export class ParleyQuestion extends StoreElement {
 	}
 
 	async #deliver(action: Action, input: Input | undefined): Promise<void> {
-		const body = { action, via: this.via, ...(input ? { input } : {}) }
+		const body = { action, ...(input ? { input } : {}) }
 		// The same answer sent again after a lost reply is the same request.
 		const payload = JSON.stringify(body)
 		if (this.#attempt.payload !== payload) this.#attempt = { payload, key: randomId(16) }
-		const question = await this.store.api.write<Question>(`${this.#path}/answer`, { body, key: this.#attempt.key })
+		const question = await this.store.api.write<Question>(`${this.#path}/answer`, { via: this.via, body, key: this.#attempt.key })
 		this.#attempt = { payload: '', key: '' }
 		this.#draft = null
 		dropDraft(question.id)
@@ -430,27 +451,17 @@ export class ParleyQuestion extends StoreElement {
 		this.dispatchEvent(new CustomEvent('parley-answered', { bubbles: true, composed: true, detail: { id: question.id, action } }))
 	}
 
-	// Buttons stay enabled for screen readers and keyboards; the card is not
-	// drawn anew, so that nothing moves while a request is on its way.
-	#setBusy(busy: boolean): void {
-		this.#busy = busy
-		for (const button of this.#root.querySelectorAll('button[data-action]')) {
-			if (busy) button.setAttribute('aria-disabled', 'true')
-			else button.removeAttribute('aria-disabled')
-		}
-	}
-
 	async #busily(work: () => Promise<void>): Promise<void> {
 		this.#notice = null
 		this.#render()
-		this.#setBusy(true)
+		this.#presses.busy = true
 		let errors: Problem['errors'] = []
 		try {
 			await work()
 		} catch (error) {
 			errors = this.#failed(error)
 		} finally {
-			this.#setBusy(false)
+			this.#presses.busy = false
 			this.#render()
 			if (errors.length > 0) this.#form?.fail(errors)
 		}
@@ -480,20 +491,4 @@ export class ParleyQuestion extends StoreElement {
 		this.#render()
 		return []
 	}
-}
-
-// "Not now" is this tab's own business.
-function remembered(id: string): boolean {
-	try {
-		return sessionStorage.getItem(`parley.later.${id}`) !== null
-	} catch {
-		return false
-	}
-}
-
-function remember(id: string, later: boolean): void {
-	try {
-		if (later) sessionStorage.setItem(`parley.later.${id}`, '1')
-		else sessionStorage.removeItem(`parley.later.${id}`)
-	} catch { /* storage is switched off: the card is open again after a reload */ }
 }

@@ -3,24 +3,25 @@
 // domain, and opened by a second press.
 
 import { el, fill, uid, type Child } from '../lib/dom'
-import { sentence } from '../lib/api'
-import type { Store } from '../lib/store'
+import { sentence, type API } from '../lib/api'
 import { rich, t } from '../lib/text'
-import type { SignInPage } from '../lib/wire'
+import type { SignInPage, Via } from '../lib/wire'
 import { agrees, siteName } from './link'
 
 export class SignInCard {
 	readonly node = el('div', { class: 'actions', 'data-part': 'sign-in' })
-	readonly #store: Store
+	readonly #host: { readonly api: API }
 	readonly #server: string
+	readonly #via: Via
 	readonly #id = uid('sign-in')
 	#page: SignInPage | null = null
 	#busy = false
 	#notice = ''
 
-	constructor(store: Store, server: string) {
-		this.#store = store
+	constructor(host: { readonly api: API }, server: string, via: Via) {
+		this.#host = host
 		this.#server = server
+		this.#via = via
 		this.#draw()
 	}
 
@@ -54,7 +55,7 @@ export class SignInCard {
 		this.#notice = ''
 		this.#draw()
 		try {
-			const page = await this.#store.api.write<SignInPage>(`/v1/servers/${encodeURIComponent(this.#server)}/sign-in`)
+			const page = await this.#host.api.write<SignInPage>(`/v1/servers/${encodeURIComponent(this.#server)}/sign-in`, { via: this.#via })
 			if (page.link.href === page.url && agrees(page.link)) this.#page = page
 			else this.#notice = t('link.differs')
 		} catch (error) {

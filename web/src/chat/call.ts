@@ -6,8 +6,9 @@ import { Problem, sentence } from '../lib/api'
 import { pretty, scalar } from '../lib/json'
 import type { Store } from '../lib/store'
 import { bytes, has, rich, t, toolCalled, when, type Key } from '../lib/text'
-import { hasEnded, isOpen, type Call, type CallState, type Resolve } from '../lib/wire'
+import { hasEnded, isOpen, type Call, type CallState, type Resolve, type Via } from '../lib/wire'
 import type { ParleyApproval } from '../card/approval'
+import { Presses } from '../card/presses'
 import type { ParleyQuestion } from '../card/question'
 import { SignInCard } from '../card/signin'
 import { details, isRow, mostBlocks, result } from './result'
@@ -20,7 +21,7 @@ const tones: { readonly [S in CallState]: 'busy' | 'asks' | 'good' | 'bad' | 'qu
 
 export type CallHost = {
 	store: Store
-	via: 'chat' | 'inbox'
+	via: Via
 	/** Show another call of this conversation. */
 	show: (call: string) => void
 }
@@ -38,7 +39,7 @@ export class CallView {
 	#signIn: SignInCard | null = null
 	#shape = ''
 	#resultShape = ''
-	#busy = false
+	readonly #presses: Presses
 	#notice = ''
 	#keys = new Map<string, string>()
 
@@ -46,6 +47,7 @@ export class CallView {
 		this.#id = id
 		this.#host = host
 		this.node = el('article', { class: 'call', 'aria-labelledby': this.#headingId, 'data-call': id }, this.#action, this.#questions, this.#outcome, this.#progress)
+		this.#presses = new Presses(this.node, (part) => part === 'send-again' || part === 'it-happened' || part === 'run-again')
 	}
 
 	/** update draws what changed. It runs inside the caller's keepFocus. */
@@ -65,10 +67,13 @@ export class CallView {
 			// Moving an element takes the focus out of it, so only move what is out of place.
 			if (this.#questions.children[i] !== card) this.#questions.insertBefore(card, this.#questions.children[i] ?? null)
 		})
-		const model = approvals.some((approval) => approval.actor === 'model')
+		const model = call.actor === 'model'
 		const asks = approvals.some((approval) => approval.state === 'open')
 		const open = questions.filter(isOpen)
-		const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: '' }, open.length, questions.map((question) => question.held && isOpen(question)), model, asks, store.session?.scopes, this.#busy, this.#notice, call.reason === 'sign_in' && store.servers.map((server) => server.can_sign_in)])
+		// What may act once more can take the place of Stop at any time.
+		const can = this.#can(call)
+		this.#presses.drawn(can.resolve || can.run_again ? JSON.stringify([call.state, call.reason, can, open.length > 0]) : '')
+		const shape = JSON.stringify([{ ...call, version: 0, seq: 0, result: null, updated_at: '' }, open.length, questions.map((question) => question.held && isOpen(question)), model, asks, store.session?.scopes, this.#notice, call.reason === 'sign_in' && store.servers.map((server) => server.can_sign_in)])
 		if (shape !== this.#shape) {
 			this.#shape = shape
 			this.node.dataset['state'] = call.state
@@ -142,7 +147,7 @@ export class CallView {
 	#wantsSignIn(call: Call): Child {
 		const can = this.#host.store.servers.some((server) => server.id === call.server && server.can_sign_in)
 		if (call.state !== 'blocked' || call.reason !== 'sign_in' || !can) this.#signIn = null
-		else this.#signIn ??= new SignInCard(this.#host.store, call.server)
+		else this.#signIn ??= new SignInCard(this.#host.store, call.server, this.#host.via)
 		return this.#signIn?.node
 	}
 
@@ -167,7 +172,8 @@ export class CallView {
 			this.#button(how.replaceAll('_', '-'), t(key), () => this.#post('resolve', { how })),
 			el('p', { class: 'hint' }, rich(hint, { server: call.server, tool: toolCalled(call.title, call.name) })))
 		return el('div', { class: 'ways', role: 'group', 'aria-label': t('resolve.title') },
-			way('send_again', 'resolve.send-again', call.held ? 'resolve.send-again.held' : 'resolve.send-again.hint'),
+			// To send again is to call.
+			!this.#host.store.may('call') ? null : way('send_again', 'resolve.send-again', call.held ? 'resolve.send-again.held' : 'resolve.send-again.hint'),
 			way('it_happened', 'resolve.it-happened', 'resolve.it-happened.hint'),
 			way('give_up', 'resolve.give-up', 'resolve.give-up.hint'))
 	}
@@ -207,13 +213,13 @@ export class CallView {
 
 	#button(part: string, label: Child, press: () => Promise<void>, className = ''): HTMLButtonElement {
 		return el('button', {
-			type: 'button', id: `${this.#headingId}-${part}`, class: className, 'data-action': part, 'aria-disabled': this.#busy ? 'true' : null,
-			on: { click: () => { if (!this.#busy) void this.#busily(press) } },
+			type: 'button', id: `${this.#headingId}-${part}`, class: className, 'data-action': part, 'aria-disabled': this.#presses.ignored(part) ? 'true' : null,
+			on: { click: () => { if (!this.#presses.ignored(part)) void this.#busily(press) } },
 		}, label)
 	}
 
 	async #busily(work: () => Promise<void>): Promise<void> {
-		this.#busy = true
+		this.#presses.busy = true
 		this.#notice = ''
 		try {
 			await work()
@@ -221,7 +227,7 @@ export class CallView {
 			this.#notice = sentence(error)
 			if (error instanceof Problem) void this.#host.store.loadCall(this.#id).catch(() => undefined)
 		} finally {
-			this.#busy = false
+			this.#presses.busy = false
 			this.#host.store.touch(this.#id)
 		}
 	}
@@ -235,14 +241,14 @@ export class CallView {
 
 	async #post(what: string, body: { how?: Resolve } = {}): Promise<void> {
 		const name = what + (body.how ?? '')
-		const answer = await this.#host.store.api.write<Partial<Call>>(`/v1/calls/${encodeURIComponent(this.#id)}/${what}`, { body, key: this.#key(name) })
+		const answer = await this.#host.store.api.write<Partial<Call>>(`/v1/calls/${encodeURIComponent(this.#id)}/${what}`, { via: this.#host.via, body, key: this.#key(name) })
 		this.#keys.delete(name)
 		if (answer.id) this.#host.store.takeCall(answer as Call)
 		else await this.#host.store.loadCall(this.#id)
 	}
 
 	async #runAgain(): Promise<void> {
-		const call = await this.#host.store.api.write<Call>(`/v1/calls/${encodeURIComponent(this.#id)}/run-again`, { key: this.#key('run-again') })
+		const call = await this.#host.store.api.write<Call>(`/v1/calls/${encodeURIComponent(this.#id)}/run-again`, { via: this.#host.via, key: this.#key('run-again') })
 		this.#keys.delete('run-again')
 		this.#host.store.takeCall(call)
 		this.#host.show(call.id)

@@ -20,7 +20,7 @@ export class ParleyChat extends StoreElement {
 	#leave: (() => void)[] = []
 	#calls = new Map<string, CallView>()
 	#picker: Picker | null = null
-	#refusals = new Refusals(null)
+	#refusals = new Refusals(null, 'chat')
 	#folded = false
 	#news: Set<string> | null = null
 	readonly #title = el('h1', { class: 'away' }, t('chat.title'))
@@ -43,7 +43,7 @@ export class ParleyChat extends StoreElement {
 			store, root: this.#root, conversation: () => this.conversationId,
 			ran: (call) => this.show(call.id),
 		})
-		this.#refusals = new Refusals(store)
+		this.#refusals = new Refusals(store, 'chat')
 		fill(this.#root, this.#refusals.node, this.#title, this.#empty, this.#timeline, this.#picker.node)
 		this.#leave = [
 			this.subscribe((change) => {

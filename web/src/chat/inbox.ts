@@ -2,18 +2,15 @@
 // oldest first, whatever conversation it belongs to. What is answered here stays
 // as its record until the page is left, so that nothing vanishes under the reader.
 
-import { el, fill, keepFocus, shadow, type Child } from '../lib/dom'
+import { el, fill, keepFocus, shadow } from '../lib/dom'
 import { StoreElement } from '../lib/element'
 import type { Store } from '../lib/store'
-import { rich, t, toolCalled } from '../lib/text'
-import type { Approval, Question } from '../lib/wire'
-import type { ParleyApproval } from '../card/approval'
-import type { ParleyQuestion } from '../card/question'
+import { t } from '../lib/text'
+import { Item } from './item'
 import { Refusals } from './refusals'
 import base from '../lib/base.css'
+import items from './item.css'
 import css from './chat.css'
-
-const assignedPoll = 30_000 // members of a group get no event of what is assigned to it
 
 /** waitingWords says how much waits for the person, such as "2 questions waiting". */
 export function waitingWords(store: Store): { n: number; words: string } {
@@ -28,28 +25,24 @@ export function waitingWords(store: Store): { n: number; words: string } {
 export class ParleyInbox extends StoreElement {
 	readonly #root: ShadowRoot
 	#leave: (() => void) | null = null
-	#poll = 0
-	#refusals = new Refusals(null)
-	readonly #items = new Map<string, HTMLElement>()
+	#refusals = new Refusals(null, 'inbox')
+	readonly #items = new Set<string>()
 	readonly #title = el('h1', { tabIndex: -1 })
 	readonly #list = el('div', { class: 'questions' })
 	readonly #note = el('p', { class: 'quiet' })
 
 	constructor() {
 		super()
-		this.#root = shadow(this, base, css)
+		this.#root = shadow(this, base, items, css)
 	}
 
 	connectedCallback(): void {
 		this.takeEarlyProperties()
-		this.#refusals = new Refusals(this.store)
+		this.#refusals = new Refusals(this.store, 'inbox')
 		this.#leave = this.subscribe(({ kind }) => {
 			if (kind === 'question' || kind === 'approval' || kind === 'snapshot' || kind === 'refusals') this.#render()
 		})
 		this.store.start()
-		this.#poll = window.setInterval(() => {
-			if (!document.hidden && !this.store.bound && this.store.connection === 'live') void this.store.loadAsking().catch(() => undefined)
-		}, assignedPoll)
 		fill(this.#root, el('div', { class: 'inbox' }, this.#title, this.#note, this.#refusals.node, this.#list))
 		this.#render()
 	}
@@ -57,7 +50,6 @@ export class ParleyInbox extends StoreElement {
 	disconnectedCallback(): void {
 		this.#leave?.()
 		this.#leave = null
-		window.clearInterval(this.#poll)
 	}
 
 	#render(): void {
@@ -70,26 +62,9 @@ export class ParleyInbox extends StoreElement {
 		for (const one of waiting) {
 			const row = 'question' in one ? one.question : one.approval
 			if (this.#items.has(row.id)) continue
-			const item = 'question' in one ? this.#item('question', one.question, one.question.conversation) : this.#item('approval', one.approval, one.approval.conversation)
-			this.#items.set(row.id, item)
-			this.#list.append(item)
+			const { node } = new Item(this.store, 'question' in one ? 'question' : 'approval', row.id)
+			this.#items.add(row.id)
+			this.#list.append(node)
 		}
-	}
-
-	#item(kind: 'question' | 'approval', row: Question | Approval, conversation: string): HTMLElement {
-		const card = document.createElement(`parley-${kind}`) as ParleyApproval | ParleyQuestion
-		card.store = this.store
-		card.via = 'inbox'
-		card.setAttribute(`${kind}-id`, row.id)
-		const show = (): Child => el('button', {
-			type: 'button', class: 'link', on: {
-				click: () => this.dispatchEvent(new CustomEvent('parley-show', { bubbles: true, composed: true, detail: { conversation, call: row.call } })),
-			},
-		}, t('inbox.show'))
-		return el('div', { class: 'item' },
-			el('div', { class: 'context' },
-				el('h2', null, conversation || !('asker' in row) ? rich('inbox.context', { tool: toolCalled(row.tool_title, row.tool) }) : rich('inbox.of-others', { who: row.asker.subject })),
-				conversation ? show() : null), // a call of somebody else is not in this person's conversations
-			card)
 	}
 }

@@ -5,7 +5,9 @@ import { Problem, sentence } from '../lib/api'
 import type { Store } from '../lib/store'
 import { rich, t, toolCalled } from '../lib/text'
 import type { Call, Server, Tool } from '../lib/wire'
+import { changeNode } from '../card/change'
 import { Form, stopNotice } from '../form/form'
+import { SignInCard } from '../card/signin'
 
 export type PickerOptions = {
 	store: Store
@@ -16,13 +18,14 @@ export type PickerOptions = {
 	ran: (call: Call) => void
 }
 
-type Tools = { state: 'loading' } | { state: 'failed'; text: string } | { state: 'here'; tools: readonly Tool[] }
+type Tools = { state: 'loading' } | { state: 'failed'; text: string; signIn: boolean } | { state: 'here'; tools: readonly Tool[] }
 
 export class Picker {
 	readonly node = el('section', { class: 'picker', 'aria-label': t('picker.title') })
 	readonly #options: PickerOptions
 	readonly #tools = new Map<string, Tools>()
 	readonly #signIns = new Map<string, string>()
+	readonly #cards = new Map<string, SignInCard>()
 	#server = ''
 	#tool: Tool | null = null
 	#form: Form | null = null
@@ -49,11 +52,15 @@ export class Picker {
 		const { servers } = this.#options.store
 		for (const { id, sign_in } of servers) {
 			// Somebody has signed in to it, perhaps in another tab.
-			if (this.#signIns.get(id) === 'needed' && sign_in === 'done') this.#tools.delete(id)
+			if (this.#signIns.get(id) === 'needed' && sign_in === 'done') {
+				this.#tools.delete(id)
+				this.#cards.delete(id)
+			}
 			this.#signIns.set(id, sign_in)
 		}
 		if (!servers.some((server) => server.id === this.#server)) {
 			this.#server = servers[0]?.id ?? ''
+			this.#form?.clear()
 			this.#tool = null
 		}
 		if (this.#server) this.#load(this.#server)
@@ -86,7 +93,7 @@ export class Picker {
 		this.#tools.set(server, { state: 'loading' })
 		this.#options.store.loadTools(server).then(
 			(tools) => this.#tools.set(server, { state: 'here', tools }),
-			(error: unknown) => this.#tools.set(server, { state: 'failed', text: sentence(error) }),
+			(error: unknown) => this.#tools.set(server, { state: 'failed', text: sentence(error), signIn: error instanceof Problem && error.code === 'sign_in' }),
 		).finally(() => this.#redraw())
 	}
 
@@ -118,13 +125,18 @@ export class Picker {
 						},
 					},
 				}),
-				el('label', { for: id }, bdi(server.id), server.status === 'failed' ? el('span', { class: 'quiet' }, ' ', t('server.failed')) : null))
+				el('label', { for: id }, bdi(server.id), server.status === 'failed' || server.status === 'sign_in' ? el('span', { class: 'quiet' }, ' ', t(`server.${server.status}`)) : null))
 		})))
 	}
 
 	#toolList(tools: Tools | undefined): Child {
 		if (!tools || tools.state === 'loading') return el('p', { class: 'quiet', role: 'status' }, t('picker.loading', { server: this.#server }))
 		if (tools.state === 'failed') {
+			if (tools.signIn && this.#options.store.servers.some((server) => server.id === this.#server && server.can_sign_in)) {
+				const card = this.#cards.get(this.#server) ?? new SignInCard(this.#options.store, this.#server, 'chat')
+				this.#cards.set(this.#server, card)
+				return el('div', { class: 'notice' }, el('p', null, tools.text), card.node)
+			}
 			return el('div', { class: 'notice bad' }, el('p', null, tools.text), el('button', {
 				type: 'button', 'data-action': 'retry-tools', on: {
 					click: () => {
@@ -143,7 +155,10 @@ export class Picker {
 				},
 			},
 		})
+		const changed = tools.tools.filter((tool) => tool.changed)
 		return [
+			this.#notice ? el('p', { class: 'notice bad', role: 'alert' }, this.#notice) : null,
+			changed.length > 0 ? el('div', { class: 'actions' }, el('button', { type: 'button', id: 'seen-all', 'data-action': 'seen-all', on: { click: () => void this.#seen(changed) } }, t('picker.seen-all', { n: changed.length }))) : null,
 			tools.tools.length > 5 ? el('div', { class: 'field' }, el('label', { class: 'label', for: box.id }, t('picker.find')), box) : null,
 			el('ul', { class: 'tools', role: 'list', 'aria-label': t('picker.tools', { server: this.#server }) }, tools.tools.map((tool) => {
 				const titled = tool.title !== '' && tool.title !== tool.name
@@ -151,11 +166,32 @@ export class Picker {
 				return el('li', { 'data-tool': tool.name }, el('button', { type: 'button', id, 'aria-describedby': tool.description ? `${id}-about` : undefined, on: { click: () => this.#choose(tool) } },
 					el('span', { class: 'tool-title' }, bdi(tool.title || tool.name)),
 					titled ? [' ', el('code', { class: 'value', dir: 'ltr' }, tool.name)] : null),
-				tool.changed ? el('p', { class: 'badge' }, t('picker.changed')) : null,
+				tool.changed ? el('p', { class: 'badge' }, t(tool.change?.new ? 'picker.new' : 'picker.changed')) : null,
 				tool.description ? el('p', { class: 'foreign about', dir: 'auto', id: `${id}-about` }, tool.description) : null)
 			})),
 			el('p', { class: 'hint', role: 'status', 'data-part': 'found' }),
 		]
+	}
+
+	// What the person has seen is recorded as it was shown: the server may change it again meanwhile.
+	async #see(tools: readonly Tool[]): Promise<void> {
+		const body = { tools: tools.map(({ name, fingerprint }) => ({ name, fingerprint })) }
+		try {
+			await this.#options.store.api.write(`/v1/servers/${encodeURIComponent(this.#server)}/tools/seen`, { via: 'chat', body })
+			for (const tool of tools) {
+				tool.changed = false
+				tool.change = null
+			}
+			this.#notice = ''
+		} catch (error) {
+			this.#notice = sentence(error)
+		}
+		this.#redraw()
+	}
+
+	async #seen(tools: readonly Tool[]): Promise<void> {
+		await this.#see(tools)
+		this.node.querySelector<HTMLElement>(this.#tool ? '#tool-heading' : '#picker-title')?.focus()
 	}
 
 	#narrow(): void {
@@ -173,6 +209,7 @@ export class Picker {
 
 	#choose(tool: Tool | null): void {
 		const before = this.#tool
+		this.#form?.clear() // while the page hears of it
 		this.#tool = tool
 		this.#notice = ''
 		this.#form = tool ? new Form({ view: tool.view, server: '' }) : null
@@ -198,6 +235,8 @@ export class Picker {
 			tool.title && tool.title !== tool.name ? [' ', el('code', { class: 'value', dir: 'ltr' }, tool.name)] : null),
 		tool.description ? foreign('p', tool.description, 'about') : null,
 		this.#notice ? el('p', { class: 'notice bad', role: 'alert' }, this.#notice) : null,
+		changeNode(tool.change, 'change.tool'),
+		tool.changed ? el('div', { class: 'actions' }, el('button', { type: 'button', id: 'seen', 'data-action': 'seen', on: { click: () => void this.#seen([tool]) } }, t('picker.seen'))) : null,
 		tool.view.fields?.length ? null : el('p', { class: 'quiet' }, t('picker.no-arguments')),
 		form.node,
 		form.stopped ? stopNotice(form.stopped) : null,
@@ -219,8 +258,9 @@ export class Picker {
 		this.#redraw()
 		let problem: Problem | null = null
 		try {
-			const call = await this.#options.store.api.write<Call>('/v1/calls', { body, key: this.#attempt.key })
+			const call = await this.#options.store.api.write<Call>('/v1/calls', { via: 'chat', body, key: this.#attempt.key })
 			this.#attempt = { payload: '', key: '' }
+			if (tool.changed) void this.#see([tool]) // it was on the page that they sent it from
 			this.#tool = null
 			this.#form = null
 			this.#filter = ''

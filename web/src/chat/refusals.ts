@@ -1,4 +1,4 @@
-// What a person was not shown: questions over a server's limit. They are told how
+// What a person was not shown: questions over a limit, or against the policy. They are told how
 // many, and can stop everything that the server still does for them.
 
 import { bdi, el, fill, type Child } from '../lib/dom'
@@ -6,17 +6,19 @@ import { sentence } from '../lib/api'
 import { announce } from '../lib/announce'
 import type { Store } from '../lib/store'
 import { rich, t, when } from '../lib/text'
-import type { Refusal } from '../lib/wire'
+import type { Refusal, Via } from '../lib/wire'
 
 export class Refusals {
 	readonly node = el('section', { class: 'refusals', hidden: true, tabIndex: -1, 'aria-label': t('refusals.title'), 'data-part': 'refusals' })
 	readonly #store: Store | null
+	readonly #via: Via
 	#notice: { text: string; bad: boolean } | null = null
 	#busy = false
 	#shape = ''
 
-	constructor(store: Store | null) {
+	constructor(store: Store | null, via: Via) {
 		this.#store = store
+		this.#via = via
 	}
 
 	/** update draws what changed; call it inside keepFocus. */
@@ -43,7 +45,7 @@ export class Refusals {
 	}
 
 	async #stop(server: string): Promise<void> {
-		const { stopped } = await this.#api.write<{ stopped: number }>(`/v1/servers/${encodeURIComponent(server)}/stop`)
+		const { stopped } = await this.#api.write<{ stopped: number }>(`/v1/servers/${encodeURIComponent(server)}/stop`, { via: this.#via })
 		const text = t('refusals.stopped', { n: stopped, server })
 		this.#notice = { text, bad: false }
 		announce(text)
@@ -51,7 +53,7 @@ export class Refusals {
 	}
 
 	async #clear(server: string): Promise<void> {
-		await this.#api.write('/v1/refusals/clear', { body: { server } })
+		await this.#api.write('/v1/refusals/clear', { via: this.#via, body: { server } })
 	}
 
 	get #api(): Store['api'] {

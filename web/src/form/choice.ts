@@ -20,6 +20,7 @@ export class ChoiceControl implements Control {
 	readonly #group: Group
 	readonly #rows: Row[]
 	readonly #several: boolean
+	#filter: HTMLElement | null = null
 
 	constructor(field: Field, setting: Setting) {
 		this.field = field
@@ -81,6 +82,7 @@ export class ChoiceControl implements Control {
 			},
 		})
 		status.textContent = t('choice.shown', { n: total, total })
+		this.#filter = box
 		return [el('div', { class: 'filter' }, el('label', { for: id }, t('choice.filter')), box, status), this.#rows.filter((row) => !rows.includes(row)).map((row) => row.node), list]
 	}
 
@@ -109,8 +111,10 @@ export class ChoiceControl implements Control {
 		return null
 	}
 
+	// What the filter has taken out of sight takes no focus.
 	target(): HTMLElement {
-		return this.#rows.find((row) => row.input.checked && !this.#several)?.input ?? this.#rows[0]?.input ?? this.node
+		const shown = this.#rows.filter((row) => !row.node.hidden)
+		return shown.find((row) => row.input.checked && !this.#several)?.input ?? shown[0]?.input ?? this.#filter ?? this.node
 	}
 
 	fail(text: string | null): void {

@@ -5,8 +5,9 @@ let region: HTMLElement | null = null
 let queue: string[] = []
 let timer = 0
 
-/** prepareAnnouncer puts the region into the document. */
+/** prepareAnnouncer puts the region into the document, where no other copy of this script has. */
 export function prepareAnnouncer(): void {
+	region ??= document.getElementById('parley-status')
 	if (region) return
 	region = document.createElement('div')
 	region.id = 'parley-status'
@@ -28,6 +29,13 @@ function next(): void {
 	timer = 0
 	const text = queue.shift()
 	if (text === undefined || !region) return
+	if (region.textContent === text) {
+		// The same words are no change, and would not be read.
+		region.textContent = ''
+		queue.unshift(text)
+		timer = window.setTimeout(next, 100)
+		return
+	}
 	region.textContent = text
 	timer = window.setTimeout(next, 1_500)
 }

@@ -2,7 +2,7 @@
 // problem+json as an error with a code, and one error for "no answer came".
 
 import { parseExact } from './json'
-import type { FieldError, Question } from './wire'
+import type { FieldError, Question, Via } from './wire'
 import { t } from './text'
 
 /** Where the bearer token comes from. Null means: nobody is signed in, or it is by a cookie. */
@@ -15,6 +15,8 @@ export class Problem extends Error {
 	readonly errors: readonly FieldError[]
 	readonly closedBy: string
 	readonly question: Question | null
+	/** What the sentence is about: a limit, a server. */
+	readonly params: Readonly<Record<string, unknown>>
 
 	constructor(status: number, body: Record<string, unknown>) {
 		super(String(body['detail'] || body['title'] || t('error.status', { status: String(status) })))
@@ -23,6 +25,7 @@ export class Problem extends Error {
 		this.errors = Array.isArray(body['errors']) ? body['errors'] as FieldError[] : []
 		this.closedBy = String(body['closed_by'] ?? '')
 		this.question = (body['question'] ?? null) as Question | null
+		this.params = typeof body['params'] === 'object' && body['params'] !== null ? body['params'] as Record<string, unknown> : {}
 	}
 }
 
@@ -33,7 +36,7 @@ export class Unreachable extends Error {
 	}
 }
 
-export type Write = { body?: unknown; key?: string; keepalive?: boolean }
+export type Write = { via: Via; body?: object; key?: string; keepalive?: boolean }
 
 export class API {
 	readonly base: string
@@ -79,10 +82,10 @@ export class API {
 		}
 	}
 
-	async write<T>(path: string, { body, key, keepalive }: Write = {}): Promise<T> {
+	async write<T>(path: string, { via, body, key, keepalive }: Write): Promise<T> {
 		const headers: Record<string, string> = { 'Content-Type': 'application/json' }
 		if (key) headers['Idempotency-Key'] = key
-		const init: RequestInit = { headers, body: JSON.stringify(body ?? {}) }
+		const init: RequestInit = { headers, body: JSON.stringify({ ...body, via }) }
 		if (keepalive) init.keepalive = true
 		return this.#decode<T>(await this.request('POST', path, init))
 	}

@@ -17,11 +17,9 @@ export type Change =
 	| { kind: 'question'; id: string }
 	| { kind: 'call'; id: string }
 	| { kind: 'approval'; id: string }
-	/** Somebody has to be asked who may not have the page in sight. */
-	| { kind: 'asks'; what: 'question' | 'approval'; id: string; server: string }
+	/** Somebody has to be asked who may not have the page in sight. The key is of this one asking. */
+	| { kind: 'asks'; what: 'question' | 'approval'; id: string; key: string; server: string }
 	| { kind: 'connection' | 'snapshot' | 'servers' | 'conversations' | 'session' | 'refusals'; id?: undefined }
-
-const refusalsWait = 2_000 // after the last call that changed
 
 export class Store {
 	readonly api: API
@@ -39,7 +37,6 @@ export class Store {
 	readonly #subscribers = new Set<(change: Change) => void>()
 	readonly #announced = new Set<string>()
 	#listed: readonly Conversation[] = []
-	#refusalsTimer = 0
 	#loaded = false
 
 	constructor(base: string, token: TokenSource) {
@@ -71,9 +68,9 @@ export class Store {
 		return this.session?.scopes?.includes(scope) ?? true
 	}
 
-	/** bound says whether the session sees one conversation alone. */
+	/** bound says whether the session sees one conversation, or one approval, alone. */
 	get bound(): boolean {
-		return Boolean(this.session?.conversation)
+		return Boolean(this.session?.conversation || this.session?.approval)
 	}
 
 	approval(id: string): Approval | undefined {
@@ -146,15 +143,19 @@ export class Store {
 		const known = this.#questions.get(question.id)
 		if (known && known.version > question.version) return
 		this.#questions.set(question.id, question)
-		if (!known && isOpen(question)) this.#tell('question', question.id, question.server, t('said.asks', { server: question.server, message: question.message.slice(0, 200) }))
+		// A later round may ask an accepted question of mode url again. One that is
+		// taken back stays in its round, and whoever took it back knows.
+		if (isOpen(question) && (!known || known.round < question.round)) this.#tell('question', question.id, `${question.id}-${question.round}`, question.server, t('said.asks', { server: question.server, message: question.message.slice(0, 200) }))
 		this.#emit({ kind: 'question', id: question.id })
 	}
 
 	takeApproval(approval: Approval): void {
 		const known = this.#approvals.get(approval.id)
 		if (known && known.version > approval.version) return
-		this.#approvals.set(approval.id, approval)
-		if (!known && approval.state === 'open' && approval.can_decide) this.#tell('approval', approval.id, approval.server, t('said.approval', { tool: toolCalled(approval.tool_title, approval.tool), server: approval.server }))
+		// What was fetched whole stays: the arguments of an approval do not change.
+		const whole = approval.arguments_size && known && !known.arguments_size ? { ...approval, arguments: known.arguments, arguments_size: 0 } : approval
+		this.#approvals.set(approval.id, whole)
+		if (!known && approval.state === 'open' && approval.can_decide) this.#tell('approval', approval.id, approval.id, approval.server, t('said.approval', { tool: toolCalled(approval.tool_title, approval.tool), server: approval.server }))
 		this.#emit({ kind: 'approval', id: approval.id })
 	}
 
@@ -177,12 +178,12 @@ export class Store {
 	}
 
 	// What is new is announced once, by name, wherever it is drawn.
-	#tell(what: 'question' | 'approval', id: string, server: string, sentence: string): void {
-		if (this.#announced.has(id)) return
-		this.#announced.add(id)
+	#tell(what: 'question' | 'approval', id: string, key: string, server: string, sentence: string): void {
+		if (this.#announced.has(key)) return
+		this.#announced.add(key)
 		if (!this.#loaded) return
 		announce(sentence)
-		this.#emit({ kind: 'asks', what, id, server })
+		this.#emit({ kind: 'asks', what, id, key, server })
 	}
 
 	async loadQuestion(id: string): Promise<Question> {
@@ -197,7 +198,7 @@ export class Store {
 		return approval
 	}
 
-	/** loadAsking reads the open approvals: members of a group get no event of what is assigned to it. */
+	/** loadAsking reads the open approvals, and again those that are open here and not in the list. */
 	async loadAsking(): Promise<void> {
 		const { approvals } = await this.api.read<{ approvals: Approval[] | null }>('/v1/approvals?state=open')
 		const still = new Set<string>()
@@ -224,13 +225,11 @@ export class Store {
 		this.#emit({ kind: 'refusals' })
 	}
 
-	// A refusal is no event of its own: it came with some call.
-	#refusalsSoon(): void {
-		if (this.bound || this.#refusalsTimer) return
-		this.#refusalsTimer = window.setTimeout(() => {
-			this.#refusalsTimer = 0
-			void this.loadRefusals().catch(() => undefined)
-		}, refusalsWait)
+	// A count of 0: it was cleared, maybe in another window.
+	#takeRefusal(refusal: Refusal): void {
+		const others = this.refusals.filter((one) => one.server !== refusal.server)
+		this.refusals = refusal.count > 0 ? [refusal, ...others] : others
+		this.#emit({ kind: 'refusals' })
 	}
 
 	async loadCall(id: string): Promise<Call> {
@@ -290,6 +289,12 @@ export class Store {
 		// First: it says what else there is to read.
 		this.session = await this.api.read<Session>('/v1/session')
 		this.#emit({ kind: 'session' })
+		if (this.session.approval) {
+			await this.loadApproval(this.session.approval).catch(notThere)
+			this.#loaded = true
+			this.#emit({ kind: 'snapshot' })
+			return
+		}
 		const [open] = await Promise.all([
 			this.api.read<{ questions: Question[] | null }>('/v1/questions?state=open'),
 			this.loadAsking(),
@@ -325,7 +330,11 @@ export class Store {
 		const before = this.connection
 		this.connection = connection
 		if (connection === 'lost') announce(t('connection.lost'))
-		if (connection === 'live' && before === 'lost') announce(t('connection.back'))
+		if (connection === 'live' && before === 'lost') {
+			announce(t('connection.back'))
+			// What was assigned to a group and decided meanwhile is no event.
+			if (!this.bound) void this.loadAsking().catch(() => undefined)
+		}
 		this.#emit({ kind: 'connection' })
 	}
 
@@ -343,10 +352,8 @@ export class Store {
 		switch (event.type) {
 			case 'question': this.takeQuestion(parseExact(event.data) as Question); break
 			case 'approval': this.takeApproval(parseExact(event.data) as Approval); break
-			case 'call':
-				this.takeCall(parseExact(event.data) as Call)
-				this.#refusalsSoon()
-				break
+			case 'call': this.takeCall(parseExact(event.data) as Call); break
+			case 'refusal': this.#takeRefusal(parseExact(event.data) as Refusal); break
 		}
 	}
 }

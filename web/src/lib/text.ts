@@ -1,6 +1,8 @@
 // Sentences for people. A catalogue is a plain object of texts with {name}
 // places; a text that depends on a number has one form per plural category.
 
+import { ar } from './ar'
+import { de } from './de'
 import { en } from './en'
 import { bdi, type Child } from './dom'
 
@@ -10,7 +12,7 @@ export type Key = keyof typeof en
 export type Catalogue = { readonly [K in Key]: string | Plural }
 export type Params = { readonly [name: string]: string | number }
 
-const catalogues: { readonly [language: string]: Catalogue } = { en }
+const catalogues: { readonly [language: string]: Catalogue } = { en, de, ar }
 
 /** language is the catalogue in use: the document's, else English. */
 export const language: string = (() => {

@@ -11,7 +11,11 @@ export type Session = {
 	scopes: Scope[]
 	/** The only conversation that the session sees; empty: all. */
 	conversation: string
+	/** The only approval that the session sees, and nothing else; left out: no such session. */
+	approval?: string
 	operator: boolean
+	/** model: whoever has the session is no person. */
+	actor?: 'person' | 'model'
 	/** There is POST /sign-out. */
 	sign_out: boolean
 	product: string
@@ -25,20 +29,36 @@ export type Server = {
 	local: boolean
 	address: string
 	domain: string
-	status: 'connected' | 'idle' | 'failed'
+	status: 'connected' | 'idle' | 'sign_in' | 'failed'
 	era: string
 	revision: string
 	error: string
 	notes: string[] | null
 	sign_in: 'none' | 'needed' | 'done'
 	can_sign_in: boolean
+	can_sign_out: boolean
 	account?: string
 }
 
 /** SignInPage is where a person has to go to sign in to a server. */
 export type SignInPage = { readonly url: string; readonly link: Link; readonly issuer: string; readonly scopes: readonly string[] }
 
-export type Tool = { name: string; title: string; description: string; view: View; changed: boolean }
+/** SignOutResult says what became of a sign-in to a server at its authorization server. */
+export type SignOutResult = { readonly server: string; readonly revoked: 'revoked' | 'pending' | 'not_offered' | 'nothing' }
+
+/** One part of a tool that has changed, in the server's words. */
+export type ToolPart = {
+	part: 'description' | 'input_schema' | 'annotations'
+	before: string
+	after: string
+	/** Only the beginnings are here, or nothing. */
+	cut: boolean
+}
+
+/** How a tool differs from what the person last saw or allowed. */
+export type ToolChange = { new: boolean; parts: ToolPart[] }
+
+export type Tool = { name: string; title: string; description: string; view: View; fingerprint: string; changed: boolean; change: ToolChange | null }
 
 /**
  * One raw answer: the text as it was typed, the values of the ticked choices,
@@ -114,6 +134,9 @@ export type Check = { review: ReviewRow[] | null; omitted: { name: string; label
 
 export type Action = 'accept' | 'decline' | 'cancel'
 
+/** Where a person does something, as the trail tells it. */
+export type Via = 'chat' | 'inbox'
+
 export type Answer = { action: Action; review?: ReviewRow[] | null; at: string; via: string }
 
 export type QuestionState = 'open' | 'opened' | 'accepted' | 'declined' | 'cancelled' | 'expired' | 'withdrawn'
@@ -134,6 +157,8 @@ export type Question = {
 	message_findings?: (Finding | string)[] | null
 	view: View | null
 	refused?: string
+	/** What is stored of it cannot be read: nobody can answer it. */
+	unreadable?: boolean
 	url: Link | null
 	state: QuestionState
 	round: number
@@ -145,6 +170,8 @@ export type Question = {
 	answer: Answer | null
 	closed_by?: string
 	can_take_back: boolean
+	/** When the server first said that the person is done at the address. */
+	completed_at?: string | null
 	created_at: string
 	expires_at?: string | null
 }
@@ -170,8 +197,13 @@ export type Approval = {
 	tool: string
 	tool_title: string
 	description: string
+	/** Of the tool, since it was last allowed or seen. */
+	change: ToolChange | null
 	arguments: unknown
+	/** The bytes of what is null because it is large; the approval by its id has it. */
 	arguments_size?: number
+	/** What is stored of it cannot be read: it can be denied, and not allowed. */
+	unreadable?: boolean
 	rule: string
 	reason: string
 	/** Who decides, if not the asker. */
@@ -192,7 +224,7 @@ export type Approval = {
 	closed_at: string | null
 }
 
-/** Questions that were not shown, because the server asked too many. */
+/** Questions that were not shown: too many, too large, or against the policy; in an event, a count of 0 says that the person has cleared them. */
 export type Refusal = { server: string; count: number; since: string; last: string }
 
 /** One thing that happened: an entry of the person's own trail. */
@@ -228,6 +260,7 @@ export type Call = {
 	conversation: string
 	server: string
 	server_local: boolean
+	actor: 'person' | 'model'
 	method: string
 	name: string
 	title: string

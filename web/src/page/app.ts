@@ -7,14 +7,15 @@ import { rich, t, when, type Key } from '../lib/text'
 import type { Conversation, Server } from '../lib/wire'
 import { ParleyChat } from '../chat/chat'
 import { ParleyInbox, waitingWords } from '../chat/inbox'
-import { ParleyApproval } from '../card/approval'
+import { Item } from '../chat/item'
 import { SignInCard } from '../card/signin'
-import { ParleyQuestion } from '../card/question'
+import { SignOut } from '../card/signout'
 import { canNotify, notifies, notify, setNotifies } from './notify'
 import { Permissions } from './permissions'
 import { byCookie, exchange, keepToken, leave, onToken, takeFragment, takePlace, token } from './token'
 import { Trail } from './trail'
 import base from '../lib/base.css'
+import items from '../chat/item.css'
 import css from './app.css'
 
 type Place = { kind: 'chat'; conversation: string } | { kind: 'inbox' } | { kind: 'permissions' } | { kind: 'trail' } | { kind: 'question'; id: string } | { kind: 'approval'; id: string }
@@ -22,7 +23,7 @@ type Place = { kind: 'chat'; conversation: string } | { kind: 'inbox' } | { kind
 const recent = 8 // conversations in sight; older ones open on demand
 
 export class ParleyApp extends HTMLElement {
-	readonly #root = shadow(this, base, css)
+	readonly #root = shadow(this, base, items, css)
 	readonly #store = new Store('', token)
 	readonly #banner = el('div', { class: 'banner', hidden: true, 'data-part': 'connection' })
 	readonly #inboxLink = el('a', { class: 'waiting', href: '?view=inbox', id: 'inbox-link', 'data-part': 'inbox-count' })
@@ -42,8 +43,9 @@ export class ParleyApp extends HTMLElement {
 	#problem = ''
 	#cookie: boolean | null = null // not known yet
 	#notifyDenied = false
-	#failed = false
+	readonly #failed = new Set<EventTarget>() // the forms that show errors
 	readonly #signIns = new Map<string, SignInCard>()
+	readonly #signOuts = new Map<string, SignOut>()
 	readonly #shapes = new Map<HTMLElement, string>()
 
 	connectedCallback(): void {
@@ -65,10 +67,12 @@ export class ParleyApp extends HTMLElement {
 			this.#whenShown(conversation, call)
 		})
 		this.addEventListener('parley-problem', (event) => {
-			this.#failed = (event as CustomEvent<{ shown: boolean }>).detail.shown
+			const form = event.composedPath()[0]
+			if (!form) return
+			if ((event as CustomEvent<{ shown: boolean }>).detail.shown) this.#failed.add(form)
+			else this.#failed.delete(form)
 			this.#render()
 		})
-		this.addEventListener('parley-answered', () => { this.#failed = false })
 		this.addEventListener('parley-token-expired', () => this.#expired())
 		this.#store.subscribe((change) => {
 			if (change.kind === 'connection' && this.#store.connection === 'signed-out') this.#expired()
@@ -94,9 +98,13 @@ export class ParleyApp extends HTMLElement {
 			this.#problem = token() === null ? problem : ''
 		}
 		if (token() === null && this.#cookie === null) {
-			const session = await byCookie(this.#store.api)
-			this.#cookie = session !== null
-			this.#store.session ??= session
+			try {
+				const session = await byCookie(this.#store.api)
+				this.#cookie = session !== null
+				this.#store.session ??= session
+			} catch {
+				this.#cookie = true // for all that is known: the stream asks until there is an answer
+			}
 		}
 		// Before anything is drawn: elements open the stream when they appear.
 		if (!this.#signedIn) this.#store.connection = 'signed-out'
@@ -141,7 +149,7 @@ export class ParleyApp extends HTMLElement {
 		else if (view === 'inbox' || view === 'permissions' || view === 'trail') this.#place = { kind: view }
 		else {
 			let conversation = query.get('c') ?? ''
-			if (!/^[A-Za-z0-9_-]{3,64}$/.test(conversation)) {
+			if (!named(conversation)) {
 				conversation = `v_${randomId(16)}`
 				history.replaceState(null, '', `?c=${conversation}`)
 			}
@@ -199,8 +207,8 @@ export class ParleyApp extends HTMLElement {
 		this.#side.hidden = out
 		this.#banner.hidden = store.connection !== 'lost'
 		if (!this.#banner.hidden && this.#banner.textContent === '') this.#banner.textContent = t('connection.lost')
-		document.title = `${this.#failed ? `${t('field.error')} ` : ''}${waiting > 0 ? `${words} – ` : ''}${t('product')}`
 		this.#showMain(out)
+		document.title = `${this.#failed.size > 0 ? `${t('field.error')} ` : ''}${waiting > 0 ? `${words} – ` : ''}${t('product')}`
 		this.#columns.classList.toggle('alone', out)
 		keepFocus(this.#root, () => {
 			const current = this.#place.kind === 'chat' ? this.#place.conversation : ''
@@ -223,7 +231,7 @@ export class ParleyApp extends HTMLElement {
 		const key = out ? `${this.#store.connection} ${this.#problem}` : JSON.stringify(this.#place)
 		if (key === this.#shown) return
 		this.#shown = key
-		this.#failed = false
+		this.#failed.clear()
 		this.#leaveView()
 		this.#leaveView = () => undefined
 		fill(this.#main, !out ? this.#element() : this.#store.connection === 'disabled' ? this.#disabled() : this.#signedOut())
@@ -259,18 +267,9 @@ export class ParleyApp extends HTMLElement {
 				this.#whenShown(row.conversation, row.call)
 			}))
 		}
-		if (place.kind === 'approval') {
-			const approval = new ParleyApproval()
-			approval.store = this.#store
-			approval.via = 'inbox'
-			approval.setAttribute('approval-id', place.id)
-			return el('div', null, el('h1', { class: 'away' }, t('approval.kind')), approval)
-		}
-		const question = new ParleyQuestion()
-		question.store = this.#store
-		question.via = 'inbox'
-		question.setAttribute('question-id', place.id)
-		return el('div', null, el('h1', { class: 'away' }, t('question.title')), question)
+		const item = new Item(this.#store, place.kind, place.id)
+		this.#leaveView = this.#store.subscribe(() => item.update())
+		return el('div', null, el('h1', { class: 'away' }, t(place.kind === 'approval' ? 'approval.kind' : 'question.title')), item.node)
 	}
 
 	#signedOut(): Child {
@@ -354,9 +353,15 @@ export class ParleyApp extends HTMLElement {
 			this.#signIns.delete(server.id)
 			return null
 		}
-		const card = this.#signIns.get(server.id) ?? new SignInCard(this.#store, server.id)
+		const card = this.#signIns.get(server.id) ?? new SignInCard(this.#store, server.id, 'inbox')
 		this.#signIns.set(server.id, card)
 		return card.node
+	}
+
+	#serverSignOut(server: Server): Child {
+		const end = this.#signOuts.get(server.id) ?? new SignOut(this.#store, server.id, 'inbox')
+		this.#signOuts.set(server.id, end)
+		return end.update(server.can_sign_out) ? end.node : null
 	}
 
 	#server(server: Server): Child {
@@ -364,13 +369,20 @@ export class ParleyApp extends HTMLElement {
 			el('p', { class: 'name' }, el('strong', null, bdi(server.id)), ' ', el('span', { class: `status ${server.status}` }, t(`server.${server.status}`))),
 			el('p', { class: 'quiet address' }, server.local ? t('who.local') : bdi(server.domain || server.address)),
 			server.status === 'failed' && server.error ? el('p', { class: 'bad-text' }, bdi(server.error)) : null,
+			server.status === 'sign_in' && server.error ? el('p', { class: 'quiet' }, bdi(server.error)) : null,
 			server.sign_in === 'done' && server.account ? el('p', { class: 'quiet' }, rich('sign-in.as', { account: server.account })) : null,
 			this.#serverSignIn(server),
+			this.#serverSignOut(server),
 			el('details', { id: `details-${encodeURIComponent(server.id)}` }, el('summary', { id: `more-${encodeURIComponent(server.id)}` }, t('server.more')), el('dl', { class: 'rows' },
 				row('server.address', server.address), row('server.revision', [server.revision, server.era].filter(Boolean).join(', ')),
 				(server.notes ?? []).map((note) => row('server.note', note)))),
 		]
 	}
+}
+
+// What the API takes as the name of a conversation: other programs name theirs as they like.
+function named(conversation: string): boolean {
+	return conversation !== '' && new TextEncoder().encode(conversation).length <= 100 && !/\p{Cc}/u.test(conversation)
 }
 
 function row(key: Key, value: string): Child {

@@ -33,10 +33,11 @@ export async function setNotifies(on: boolean): Promise<boolean> {
 export function notify(store: Store, open: (what: 'question' | 'approval', id: string) => void): void {
 	store.subscribe((change) => {
 		if (change.kind !== 'asks' || !document.hidden || !notifies()) return
-		const { what, id, server } = change
+		const { what, id, key, server } = change
 		try {
-			// Of several open tabs one tells: the tag is the same.
-			const shown = new Notification(what === 'question' ? t('said.notify', { server }) : t('said.notify.approval'), { tag: `parley-${id}`, dir: 'auto' })
+			// Of several open tabs one tells: the tag is the same. What is asked again has
+			// another, or it would take the place of the first without a sound.
+			const shown = new Notification(what === 'question' ? t('said.notify', { server }) : t('said.notify.approval'), { tag: `parley-${key}`, dir: 'auto' })
 			shown.onclick = () => {
 				window.focus()
 				shown.close()

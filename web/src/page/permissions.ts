@@ -1,7 +1,7 @@
 // Permissions that hold: what a model may do without asking again, each with a
 // way to end it.
 
-import { el, fill, keepFocus, randomId, type Child } from '../lib/dom'
+import { el, fill, keepFocus, type Child } from '../lib/dom'
 import { sentence } from '../lib/api'
 import { announce } from '../lib/announce'
 import type { Store } from '../lib/store'
@@ -74,7 +74,7 @@ export class Permissions {
 		if (this.#busy) return
 		this.#busy = true
 		try {
-			this.#store.takeApproval(await this.#store.api.write<Approval>(`/v1/approvals/${encodeURIComponent(row.id)}/revoke`, { key: randomId(16) }))
+			this.#store.takeApproval(await this.#store.api.write<Approval>(`/v1/approvals/${encodeURIComponent(row.id)}/revoke`, { via: 'inbox' }))
 			const text = t('permissions.revoked', { tool, server: row.server })
 			this.#notice = { text, bad: false }
 			announce(text)

@@ -3,8 +3,9 @@
 // the browser's own session. The API knows the person before it takes the state.
 
 import { el, fill, shadow, type Child } from '../lib/dom'
-import { decode, Problem, sentence, Unreachable } from '../lib/api'
+import { API, Problem, sentence, Unreachable } from '../lib/api'
 import { rich, t } from '../lib/text'
+import { SignInCard } from '../card/signin'
 import { token } from './token'
 import base from '../lib/base.css'
 import css from './app.css'
@@ -22,6 +23,8 @@ type Result = {
 export class ParleySignedIn extends HTMLElement {
 	readonly #root = shadow(this, base, css)
 	readonly #main = el('main', { id: 'main', tabIndex: -1, 'aria-live': 'polite' })
+	readonly #api = new API('', token)
+	#lost = false // an answer was lost: what was asked for may still be under way
 	#reply: { readonly [name: string]: string } = {}
 
 	connectedCallback(): void {
@@ -43,21 +46,26 @@ export class ParleySignedIn extends HTMLElement {
 	}
 
 	async #ask(path: string, body: object): Promise<void> {
-		const headers = new Headers({ 'Content-Type': 'application/json' })
-		const bearer = token()
-		if (bearer) headers.set('Authorization', `Bearer ${bearer}`)
 		try {
-			const response = await fetch(path, {
-				method: 'POST', headers, body: JSON.stringify(body), credentials: 'same-origin', cache: 'no-store', redirect: 'error', referrerPolicy: 'no-referrer',
-			}).catch(() => { throw new Unreachable() })
-			this.#result(await decode<Result>(response))
+			this.#result(await this.#api.write<Result>(path, { via: 'chat', body }))
 		} catch (error) {
-			// Nobody is signed in here: the sign-in to the server still waits.
-			const out = error instanceof Problem && error.status === 401
-			const again = out || error instanceof Unreachable
-			this.#show('bad', out ? t('server-sign-in.out') : sentence(error),
-				again ? el('button', { type: 'button', 'data-action': 'again', on: { click: () => void this.#ask(path, body) } }, t('server-sign-in.again')) : null)
+			this.#failed(error, () => void this.#ask(path, body))
 		}
+	}
+
+	// What time will mend is tried again, and what has failed is begun anew.
+	#failed(error: unknown, again: () => void): void {
+		const problem = error instanceof Problem ? error : null
+		// Nobody is signed in here: the sign-in to the server still waits.
+		const out = problem?.status === 401
+		// Nor does a proxy's page, or that it took too long, say what was done.
+		const cut = error instanceof Unreachable || problem !== null && (problem.code === 'timeout' || problem.code === '' && problem.status >= 500)
+		this.#lost ||= cut
+		const passes = out || cut || problem?.code === 'unavailable' || problem?.code === 'sign_in_over' && this.#lost
+		const server = problem?.code === 'sign_in_failed' ? problem.params['server'] : null
+		this.#show('bad', out ? t('server-sign-in.out') : sentence(error),
+			passes ? el('button', { type: 'button', 'data-action': 'again', on: { click: again } }, t('server-sign-in.again')) : null,
+			typeof server === 'string' && server !== '' ? new SignInCard({ api: this.#api }, server, 'chat').node : null)
 	}
 
 	#result(result: Result): void {

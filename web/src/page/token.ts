@@ -52,15 +52,19 @@ export function takePlace(): void {
 	}
 }
 
-/** byCookie asks the host whether the browser is signed in by a cookie; null if not. */
+/**
+ * byCookie asks the host whether the browser is signed in by a cookie; null if not. It
+ * throws where the host cannot say so at the moment.
+ */
 export async function byCookie(api: API): Promise<Session | null> {
 	// Without a cookie the host has answered the page itself with 401.
 	const [page] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
 	if (page?.responseStatus === 401) return null
 	try {
 		return await api.read<Session>('/v1/session')
-	} catch {
-		return null
+	} catch (error) {
+		if (error instanceof Problem && (error.status === 401 || error.status === 403)) return null
+		throw error
 	}
 }
 

@@ -8,6 +8,7 @@ import { has, rich, t, when, type Key } from '../lib/text'
 import { visible } from '../lib/visible'
 import type { AuditEntry, Principal } from '../lib/wire'
 
+const leaves = ['composed', 'allowed', 'delivered'] // of these an approval is what let the call leave
 const pageSize = 50 // entries drawn at a time; the API sends more at once
 
 export class Trail {
@@ -67,7 +68,8 @@ export class Trail {
 		return el('li', { tabIndex: -1, 'data-kind': entry.kind },
 			el('time', { class: 'time', dateTime: entry.at }, when(entry.at)),
 			el('p', null, this.#sentence(entry)),
-			entry.reason || entry.rule ? el('p', { class: 'hint' }, el('code', { class: 'value', dir: 'ltr' }, visible([entry.rule, entry.reason].filter(Boolean).join(' · ')))) : null)
+			entry.reason || entry.rule ? el('p', { class: 'hint' }, el('code', { class: 'value', dir: 'ltr' }, visible([entry.rule, entry.reason].filter(Boolean).join(' · ')))) : null,
+			entry.approval && leaves.includes(entry.kind) ? el('p', { class: 'hint' }, t('trail.permission')) : null)
 	}
 
 	#sentence(entry: AuditEntry): Child[] {
@@ -96,6 +98,9 @@ function variant(entry: AuditEntry): string {
 		case 'asked': return entry.mode ?? ''
 		case 'shown': return entry.approval ? 'approval' : ''
 		case 'answered':
+		case 'closed':
+		case 'signed_in':
+		case 'not_revoked':
 		case 'approval_decided': return entry.state ?? ''
 		default: return ''
 	}
