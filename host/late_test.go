@@ -121,7 +121,6 @@ func init() {
 		// For so long that a send could be repeated for a second, and so never after one that timed out.
 		Capabilities: `{"tools":{},"extensions":{"io.github.parley-mcp/idempotency":{"retention":"1300ms"}}}`,
 		Tools: map[string]hosttest.Tool{
-			"result": func(x *hosttest.Exchange) { <-x.Context.Done(); x.Text("late") },
 			"asks": func(x *hosttest.Exchange) {
 				switch {
 				case x.State == nil:
@@ -163,7 +162,10 @@ func TestLateReplyAfterNoResend(t *testing.T) {
 	t.Parallel()
 	r := tardy(t, nil)
 	r.run()
-	if got := r.until(r.start("shop", "result", "").ID, inbox.Done); text(t, got) != "late" || got.Sends != 1 || got.Resends != 0 {
+	call := r.start("shop", "slow", "")
+	r.until(call.ID, inbox.Uncertain)
+	r.start("shop", "finish", "")
+	if got := r.until(call.ID, inbox.Done); text(t, got) != "late" || got.Sends != 1 || got.Resends != 0 {
 		t.Errorf("ended %+v", got)
 	}
 }
@@ -174,6 +176,7 @@ func TestUncertainInDoubt(t *testing.T) {
 	t.Parallel()
 	pipe := program(t, "pipe", "tardy")
 	pipe.SendTimeout = 300 * time.Millisecond
+	type hope struct{ tool, late, text string } // late: the call with which the reply comes
 	again, _ := web(t, "again", &hosttest.Script{Tools: map[string]hosttest.Tool{"result": func(x *hosttest.Exchange) {
 		if x.N == 0 {
 			x.Die()
@@ -181,18 +184,27 @@ func TestUncertainInDoubt(t *testing.T) {
 		}
 		x.Text("sent again")
 	}}, Capabilities: `{"tools":{},"extensions":{"io.github.parley-mcp/idempotency":{"retention":"1h"}}}`})
-	for want, s := range map[string]*host.Server{"late": pipe, "sent again": again} {
+	for s, want := range map[*host.Server]hope{pipe: {"slow", "finish", "late"}, again: {"result", "", "sent again"}} {
 		t.Run(s.ID, func(t *testing.T) {
 			t.Parallel()
-			var lost atomic.Bool
+			lost := make(chan struct{})
+			var once atomic.Bool
 			store := &doubtful{Store: memstore.New(nil), lose: func(calls []*inbox.CallRow, _ []*inbox.QuestionRow) bool {
-				return len(calls) > 0 && calls[0].State == inbox.Uncertain && lost.CompareAndSwap(false, true)
+				first := len(calls) > 0 && calls[0].State == inbox.Uncertain && once.CompareAndSwap(false, true)
+				if first {
+					close(lost)
+				}
+				return first
 			}}
 			r := newRig(t, &backend{ring: seal.NewRing(), open: func(*testing.T) inbox.Store { return store }}, nil, s)
 			r.run()
-			got := r.until(r.start(s.ID, "result", "").ID, inbox.Done)
-			if text(t, got) != want || !lost.Load() {
-				t.Errorf("%s, lost %v", got.Result, lost.Load())
+			call := r.start(s.ID, want.tool, "")
+			<-lost
+			if want.late != "" {
+				r.start(s.ID, want.late, "")
+			}
+			if got := r.until(call.ID, inbox.Done); text(t, got) != want.text {
+				t.Errorf("got %s", got.Result)
 			}
 		})
 	}
