@@ -239,13 +239,13 @@ func TestAnswerVetoed(t *testing.T) {
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	tap := New(&Options{MaxOpen: 2})
-	for i := range 5 {
+	for i := range 6 {
 		out, _, err := tap.incoming(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"elicitation/create"}`, i), nil)
-		if err != nil || (out != nil) != (i < 2) {
+		if err != nil || (out != nil) != (i < 4) {
 			t.Errorf("request %d: %s, %v", i, out, err)
 		}
 	}
-	if s := tap.Stats(); s.Overflow != 3 || s.OpenAsks != 2 {
+	if s := tap.Stats(); s.Overflow != 4 || s.OpenAsks != 4 || s.Questions != 2 {
 		t.Errorf("stats = %+v", s)
 	}
 	q := tap.Question(map[string]any{MarkerKey: "parley-1"})
@@ -253,5 +253,31 @@ func TestOverflow(t *testing.T) {
 	wait(t, "Done", q.Done())
 	if d := q.Delivery(); !errors.Is(d.Err, ErrClosed) {
 		t.Errorf("delivery = %+v", d)
+	}
+}
+
+// A server that asks more than is taken is told so, and its questions that are open stay.
+func TestOverflowIsRefused(t *testing.T) {
+	t.Parallel()
+	tap := New(&Options{MaxOpen: 1})
+	refused := make(chan string)
+	srv := newRaw(t, func(w http.ResponseWriter, _ *http.Request, call string, s *rawServer) {
+		events(w, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\",\"params\":{}}\n\n",
+			"data: {\"jsonrpc\":\"2.0\",\"id\":\"two\",\"method\":\"elicitation/create\",\"params\":{}}\n\n")
+		refused <- s.answer()
+		if got, want := s.answer(), `{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}`; got != want {
+			t.Errorf("answer %s, want %s", got, want)
+		}
+		events(w, "data: "+result(call)+"\n\n")
+	})
+	cs := srv.connect(t, tap, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		want := `{"jsonrpc":"2.0","id":"two","error":{"code":-32000,"message":"more than this host accepts","data":{"reason":"too_many_questions"}}}`
+		if got := <-refused; got != want {
+			t.Errorf("refused with %s, want %s", got, want)
+		}
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	})
+	if _, err := callTool(t, cs, new(Exchange), "t"); err != nil {
+		t.Fatal(err)
 	}
 }

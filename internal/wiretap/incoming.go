@@ -156,15 +156,22 @@ func (t *Tap) request(raw []byte, m message, on *call) []byte {
 		t.mu.Unlock()
 		return nil
 	}
-	if t.closed || len(t.asks) >= t.opts.MaxOpen {
+	over := len(t.asks) >= t.opts.MaxOpen
+	if over {
 		t.stats.Overflow++
+	}
+	if t.closed || len(t.asks) >= 2*t.opts.MaxOpen { // a server that does not wait for the refusals gets none
 		t.mu.Unlock()
 		return nil
 	}
 	t.seq++
 	// The SDK reads ids through a float64. A token of our own in its place is exact, and tells a handler's answer apart.
-	a := &ask{token: "parley-" + strconv.FormatInt(t.seq, 10), id: m.id, key: key, raw: raw, on: on}
+	a := &ask{token: "parley-" + strconv.FormatInt(t.seq, 10), id: m.id, key: key, raw: raw, on: on, over: over}
 	t.asks[a.token], t.byID[key] = a, a
+	if over {
+		t.mu.Unlock()
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":"over the limit"}`, a.token) // the SDK refuses what it does not know
+	}
 	exchanges, exact := t.candidatesLocked(on)
 	foreign := false
 	switch m.method {

@@ -32,8 +32,8 @@ const (
 type Options struct {
 	// MaxMessage bounds one message from the server, in bytes. Default [DefaultMaxMessage].
 	MaxMessage int
-	// MaxOpen bounds the requests of the server that are open at once. More are dropped without a reply and counted.
-	// Default [DefaultMaxOpen].
+	// MaxOpen bounds the requests of the server that are open at once. More are refused as too_many_questions, and dropped
+	// while as many again wait for that. Default [DefaultMaxOpen].
 	MaxOpen int
 	// MostRetry bounds the pause that a server asks for before its response is resumed. Default [DefaultMostRetry]. Where
 	// the host bounds the time of a call, it has to be well below that: nothing is heard of the reply before the pause ends.
@@ -52,7 +52,7 @@ type Stats struct {
 	Repeated  int64    // the same open request again, dropped (a resumed stream may repeat)
 	Foreign   int64    // other requests than elicitation and ping
 	Stray     int64    // responses to no request of ours, dropped
-	Overflow  int64    // requests over MaxOpen, dropped
+	Overflow  int64    // requests over MaxOpen, refused or dropped
 	Junk      int64    // messages or lines that are no JSON-RPC, dropped
 	TooLarge  int64    // messages over a limit of size or nesting, dropped
 	FirstJunk []string // the first few of those, shortened; the server's words, to be sanitised
@@ -107,7 +107,11 @@ type ask struct {
 	on    *call     // on whose response it came, or on which standalone stream; nil: stdio
 	q     *Question // nil: not elicitation
 	gone  bool      // withdrawn: swallow the answer
+	over  bool      // past MaxOpen: the answer is the error overLimit
 }
+
+// overLimit is how the host refuses questions over its limits, too.
+const overLimit = `{"code":-32000,"message":"more than this host accepts","data":{"reason":"too_many_questions"}}`
 
 // New returns a tap for one connection. opts may be nil.
 func New(opts *Options) *Tap {
@@ -254,7 +258,11 @@ func (t *Tap) outgoing(ctx context.Context, body []byte) (sending, error) {
 			}
 			s.body = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, a.id, oneLine(result))
 		} else {
-			s.body = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, a.id, m.err)
+			refusal := m.err
+			if a.over {
+				refusal = json.RawMessage(overLimit)
+			}
+			s.body = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, a.id, refusal)
 		}
 	}
 	return s, nil
