@@ -16,16 +16,17 @@ import (
 type Type string
 
 const (
-	Asked    Type = "asked"    // a question waits for an answer
-	Expiring Type = "expiring" // it will expire soon and has none
-	Answered Type = "answered" // it was answered
-	Blocked  Type = "blocked"  // something has to be done before a call goes on, such as a sign-in
+	Asked     Type = "asked"     // a question waits for an answer
+	Expiring  Type = "expiring"  // it will expire soon and has none
+	Answered  Type = "answered"  // it was answered
+	Blocked   Type = "blocked"   // something has to be done before a call goes on, such as a sign-in
+	Uncertain Type = "uncertain" // nobody knows whether a call has happened, until the person says it
 
 	ApprovalAsked    Type = "approval_asked"    // an approval waits for a decision
 	ApprovalExpiring Type = "approval_expiring" // it will expire soon and has none
 )
 
-var types = []Type{Asked, Expiring, Answered, Blocked, ApprovalAsked, ApprovalExpiring}
+var types = []Type{Asked, Expiring, Answered, Blocked, Uncertain, ApprovalAsked, ApprovalExpiring}
 
 // An Endpoint is where messages go.
 type Endpoint struct { //nolint:recvcheck // Format is of values too, the rest is not
@@ -71,7 +72,7 @@ func (e *Endpoint) check() error {
 	}
 	for _, t := range e.Events {
 		if !slices.Contains(types, t) {
-			return fmt.Errorf("%q is no event: there are asked, expiring, answered, blocked, approval_asked and approval_expiring", string(t))
+			return fmt.Errorf("%q is no event: there are asked, expiring, answered, blocked, uncertain, approval_asked and approval_expiring", string(t))
 		}
 	}
 	e.key = key

@@ -35,7 +35,7 @@ type Data struct {
 	Server      string     `json:"server"`
 	Mode        inbox.Mode `json:"mode,omitempty"`
 	State       string     `json:"state,omitempty"`  // of an answered question
-	Reason      string     `json:"reason,omitempty"` // of a blocked call
+	Reason      string     `json:"reason,omitempty"` // of a blocked call, or of one that nobody knows of
 	// URL is the page where the person answers or decides, once they have signed in. It
 	// grants nothing by itself.
 	URL string `json:"url,omitempty"`
@@ -70,6 +70,8 @@ func typeOf(e *inbox.AuditEntry) (Type, bool) {
 		return Answered, true
 	case inbox.AuditBlocked:
 		return Blocked, true
+	case inbox.AuditUncertain:
+		return Uncertain, true
 	case inbox.AuditApprovalAsked:
 		return ApprovalAsked, true
 	case inbox.AuditApprovalExpiring:

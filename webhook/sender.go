@@ -334,6 +334,8 @@ func (s *Sender) rows(ctx context.Context, t Type, e *inbox.AuditEntry) (about, 
 		defer s.calls.Unlock()
 		c, err := s.log.Call(ctx, e.Principal, e.Call)
 		switch {
+		case there(err) && t == Uncertain && c.State != inbox.Uncertain:
+			return about{}, &answer{drop: true} // it was sent again by itself, its reply came late, or the person has judged
 		case there(err):
 			return about{conversation: c.Conversation}, nil
 		case !errors.Is(err, inbox.ErrNotFound):

@@ -241,6 +241,44 @@ func TestBlockedMessage(t *testing.T) {
 	}
 }
 
+// Of a call that nobody knows of the person is told, unless it is known of meanwhile.
+func TestUncertainMessage(t *testing.T) {
+	t.Parallel()
+	d, r := newDesk(t), newReceiver(t)
+	e := &Endpoint{ID: "u", URL: r.URL, Secret: secret, Events: []Type{Uncertain}}
+	s := d.sender("m1", e)
+	d.round(s, e)
+	sent := func() inbox.CallID {
+		c, err := d.inbox.Compose(t.Context(), ann, inbox.NewCall{Conversation: "c", Server: "travel", Method: "tools/call", Name: "book"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		claim, _, err := d.inbox.Claim(t.Context(), ann, c.ID)
+		if err == nil {
+			_, err = d.inbox.Mark(t.Context(), claim, inbox.Binding{Era: inbox.Modern})
+		}
+		if err == nil {
+			_, err = d.inbox.Uncertain(t.Context(), claim, "sentinel-detail")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.ID
+	}
+	judged, open := sent(), sent()
+	if _, err := d.inbox.Resolve(t.Context(), ann, judged, inbox.ItHappened, ""); err != nil {
+		t.Fatal(err)
+	}
+	d.round(s, e)
+	list := r.messages(t)
+	if len(list) != 1 || list[0].Type != Uncertain || list[0].Data.Call != open || list[0].Data.Reason != inbox.ReasonNoReply || list[0].Data.Conversation != "c" {
+		t.Fatalf("%+v", list)
+	}
+	if strings.Contains(r.bodies[0], "sentinel") {
+		t.Errorf("content left: %s", r.bodies[0])
+	}
+}
+
 // An endpoint gets what it wants, of people it is for.
 func TestFilter(t *testing.T) {
 	t.Parallel()

@@ -23,8 +23,8 @@ they can send mail. The file has their addresses:
   }]}
 
 ${VAR} is taken from the environment in url and secret. "events" may be asked, expiring,
-answered, blocked, approval_asked and approval_expiring (default: all); "issuers" and
-"tenants" restrict whose calls are told of. A message has ids and no content, and is signed as Standard Webhooks says;
+answered, blocked, uncertain, approval_asked and approval_expiring (default: all);
+"issuers" and "tenants" restrict whose calls are told of. A message has ids and no content, and is signed as Standard Webhooks says;
 docs/webhooks.md has receivers in Go, Python and Node.js.
 
   parley webhook secret     print a fresh secret, for both sides
