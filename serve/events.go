@@ -195,11 +195,14 @@ func (s *Server) events(w http.ResponseWriter, r *asker) error {
 			s.logUnchecked(ctx, r.Pattern, err)
 			return nil // coming back, the reader is told why: 401 only if it is signed out
 		}
-		if after, err = s.sendEvents(ctx, out, r.Session, after); err != nil {
+		if after, err = s.sendEvents(ctx, out, r, after); err != nil {
 			if ctx.Err() == nil {
 				s.log.ErrorContext(ctx, "an event stream ended", "err", err)
 			}
 			return nil // the headers are out: the reader comes back with its cursor
+		}
+		if out.err != nil {
+			return nil
 		}
 		// Each look reads all that is open: one person's calls must not have every member
 		// of a group look as often as they change.
@@ -247,8 +250,8 @@ func cursor(r *http.Request) (after int64, fresh bool, err error) {
 }
 
 // sendEvents sends all events after the given number, and returns the last one.
-func (s *Server) sendEvents(ctx context.Context, out *stream, session *Session, after int64) (int64, error) {
-	p := session.Principal
+func (s *Server) sendEvents(ctx context.Context, out *stream, r *asker, after int64) (int64, error) {
+	session, p := r.Session, r.Principal
 	if session.Approval != "" {
 		return after, nil // it is looked at beside the events: see sendAssigned
 	}
@@ -264,6 +267,12 @@ func (s *Server) sendEvents(ctx context.Context, out *stream, session *Session, 
 		}
 		if err != nil || len(events) == 0 {
 			return after, err
+		}
+		// Looked at once more after they were read: what happened since the session's end is
+		// not for it.
+		if out.err = s.still(r); out.err != nil {
+			s.logUnchecked(ctx, r.Pattern, out.err)
+			return after, nil
 		}
 		for _, e := range latest(events) {
 			row, conversation, err := s.eventRow(ctx, session, e)
