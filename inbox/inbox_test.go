@@ -12,10 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/inbox/inboxtest"
+	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/store/memstore"
 )
 
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) {
 	// Long runs reach states that short ones do not; the command line still wins.
 	flag.Set("rapid.steps", "100")
 	flag.Set("rapid.checks", "60")
-	goleak.VerifyTestMain(m)
+	servicetest.VerifyTestMain(m)
 }
 
 func TestLocal(t *testing.T) {

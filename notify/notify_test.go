@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/internal/seal"
 	"github.com/parley-mcp/parley/internal/servicetest"
@@ -19,7 +17,7 @@ import (
 	"github.com/parley-mcp/parley/store/pgstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 // unreliable does to the hints of a notifier what a network may do.
 type unreliable struct {

@@ -229,15 +229,17 @@ func TestNoSecretInAnySink(t *testing.T) {
 	p.streams()
 	at := regexp.MustCompile(`http://\S+/metrics`).FindString(said.String())
 	delivered := `parley_webhooks_sent_total{endpoint="mail",outcome="delivered"}`
+	finished := `parley_calls_ended_total{era="modern",reason="",server="modern",state="done"}`
+	counted := regexp.MustCompile(regexp.QuoteMeta(finished) + ` [1-9]`)
 	page := fetch(t, at)
-	for !strings.Contains(page, delivered) { // it is counted once it is stored
+	for !strings.Contains(page, delivered) || !counted.MatchString(page) { // it is counted once it is stored, and told to who waits
 		if t.Context().Err() != nil {
-			t.Fatalf("the metrics do not have %s:\n%s", delivered, page)
+			t.Fatalf("the metrics do not have %s or %s:\n%s", delivered, finished, page)
 		}
 		page = fetch(t, at)
 	}
 	for _, want := range []string{
-		`parley_questions_closed_total{mode="form",server="legacy",state="accepted"} 1`, `parley_calls_ended_total{era="modern",reason="",server="modern",state="done"} 1`,
+		`parley_questions_closed_total{mode="form",server="legacy",state="accepted"} 1`, finished + " 1",
 		`parley_webhooks_dead{endpoint="mail"} 0`, `parley_question_wait_seconds_count{mode="form"} 2`,
 		`parley_limits_hit_total{reason="too_many_streams",server=""} 1`,
 	} {

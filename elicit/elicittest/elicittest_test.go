@@ -10,13 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
-
 	"github.com/parley-mcp/parley/elicit"
 	"github.com/parley-mcp/parley/elicit/elicittest"
+	"github.com/parley-mcp/parley/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 type name struct {
 	Last  string `json:"last"`

@@ -8,15 +8,13 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-mcp/parley/elicit"
 	"github.com/parley-mcp/parley/elicit/pgreplay"
 	"github.com/parley-mcp/parley/elicit/replaytest"
 	"github.com/parley-mcp/parley/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 func open(t testing.TB, address string) elicit.ReplayGuard {
 	guard, err := pgreplay.Open(t.Context(), address, &pgreplay.Options{Connections: 4})

@@ -10,14 +10,13 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
-
 	"github.com/parley-mcp/parley/elicit"
 	"github.com/parley-mcp/parley/elicit/replaytest"
 	"github.com/parley-mcp/parley/elicit/sqlitereplay"
+	"github.com/parley-mcp/parley/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 var store = replaytest.Store{
 	New: func(t testing.TB) string { return filepath.Join(t.TempDir(), "a?b %41#.db") },

@@ -48,16 +48,8 @@ func NewOwnPostgres(t testing.TB, place *Place) *OwnPostgres {
 	s := &OwnPostgres{t: t, place: place, bin: filepath.Dir(found[len(found)-1]), dir: dir, addr: "127.0.0.1", port: "5432"}
 	if place != nil {
 		s.addr = place.Addr
-	} else {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, s.port, err = net.SplitHostPort(ln.Addr().String())
-		ln.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+	} else if _, s.port, err = net.SplitHostPort(FreeAddr(t)); err != nil {
+		t.Fatal(err)
 	}
 	if os.Getuid() == 0 {
 		s.run = postgresUser(t)

@@ -13,13 +13,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"go.uber.org/goleak"
-
 	"github.com/parley-mcp/parley/elicit/elicittest"
+	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/internal/travel"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 var tokyo = map[string]any{"from": "Hamburg", "to": "Tokyo", "date": "2027-03-27"}
 

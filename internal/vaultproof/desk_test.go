@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-mcp/parley/internal/egress"
 	"github.com/parley-mcp/parley/internal/fakeprovider"
 	"github.com/parley-mcp/parley/internal/servicetest"
@@ -36,7 +34,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	servicetest.VerifyTestMain(m)
 }
 
 const server = "https://mcp.example/"

@@ -3,7 +3,7 @@ package rules
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/parley-mcp/parley/internal/servicetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }

@@ -395,7 +395,7 @@ func TestWaitForAPlace(t *testing.T) {
 	for name, test := range map[string]struct {
 		free bool // from the second request on
 		wait time.Duration
-	}{"a place after a while": {true, time.Minute}, "no place in time": {false, 10 * time.Millisecond}, "no time": {false, 0}} {
+	}{"a place after a while": {true, time.Minute}, "no place in time": {false, time.Second}, "no time": {false, 0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var asked []string

@@ -4,15 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-mcp/parley/inbox"
 	"github.com/parley-mcp/parley/inbox/inboxtest"
 	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/store/pgstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 func TestStore(t *testing.T) {
 	t.Parallel()

@@ -8,15 +8,13 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/vault"
 	"github.com/parley-mcp/parley/vault/pgvault"
 	"github.com/parley-mcp/parley/vault/vaulttest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 func open(t testing.TB, address string) *pgvault.Store {
 	t.Helper()

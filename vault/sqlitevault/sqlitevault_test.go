@@ -9,14 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/parley-mcp/parley/internal/servicetest"
 	"github.com/parley-mcp/parley/vault"
 	"github.com/parley-mcp/parley/vault/sqlitevault"
 	"github.com/parley-mcp/parley/vault/vaulttest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 
 var store = vaulttest.Store{
 	New:  func(t *testing.T) string { return filepath.Join(t.TempDir(), "a?b %41#.db") },
