@@ -32,13 +32,16 @@ func TestLogIsBounded(t *testing.T) {
 		return int(info.Size() / 4096)
 	}
 
-	longest := 0
-	for range 150 {
-		commit()
-		longest = max(longest, pages())
-	}
 	// Without a bound it would be some 5,000. How far past the bound the writers get
-	// depends on when the other goroutine runs.
+	// depends on when the other goroutine runs, which may be kept from it for a while.
+	longest := 0
+	for try := 0; try == 0 || try < 10 && longest > 10*bound; try++ {
+		longest = 0
+		for range 150 {
+			commit()
+			longest = max(longest, pages())
+		}
+	}
 	if longest > 10*bound {
 		t.Errorf("the log became %d pages long; the bound is %d", longest, bound)
 	}
@@ -53,7 +56,7 @@ func TestLogIsBounded(t *testing.T) {
 	if pages() < 10*bound {
 		t.Errorf("beside a reader the log became %d pages long: too little to prove anything", pages())
 	}
-	for range 100 {
+	for range 3_000 { // some seconds, if the other goroutine is kept from running
 		if commit(); pages() <= kept+bound {
 			return
 		}
