@@ -152,15 +152,15 @@ func (c *Client) reply(ctx context.Context, id json.RawMessage, method string, p
 	default:
 		reply["result"] = answer.result(question)
 	}
+	again := func(ctx context.Context) Reply { return Reply{Err: c.wire.notify(ctx, reply, answer.header)} }
+	if answer.replay {
+		c.after.add(again) // before the answer leaves: over pipes the call may end meanwhile
+	}
 	if err := c.wire.notify(ctx, reply, answer.header); err != nil {
 		return err
 	}
-	again := func(ctx context.Context) Reply { return Reply{Err: c.wire.notify(ctx, reply, answer.header)} }
 	if answer.twice {
 		_ = again(ctx) // one of the two counts; what becomes of the other is the server's
-	}
-	if answer.replay {
-		c.after.add(again)
 	}
 	return nil
 }

@@ -131,6 +131,9 @@ func TestPeople(t *testing.T) {
 							if got := d.booked(); got != test.booked {
 								t.Errorf("%d bookings, want %d", got, test.booked)
 							}
+							if err == nil && strings.HasPrefix(name, "replays") && len(result.Again) != 1 {
+								t.Errorf("%d answers were sent again, want 1", len(result.Again))
+							}
 							if err == nil && revision == "2026-07-28" {
 								again(t, name, guarded, result)
 							}
