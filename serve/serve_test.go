@@ -117,9 +117,22 @@ func setupIn(t *testing.T, in *inbox.Inbox, options *serve.Options, desk *hostte
 	if err != nil {
 		t.Fatal(err)
 	}
+	// As it starts a host blocks what there is of servers that it does not have. Tests that
+	// make such calls do so after that.
+	removed := inbox.Principal{Issuer: "test", Subject: "removed"}
+	first, err := in.Compose(t.Context(), removed, inbox.NewCall{Server: "removed", Method: "tools/call", Name: "book"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
 	go func() { ran <- h.Run(ctx) }()
+	for first.State != inbox.Blocked {
+		if first, err = in.Wait(t.Context(), removed, first.ID, first.Version); err != nil {
+			cancel()
+			t.Fatal(err)
+		}
+	}
 
 	local := options.Local
 	api := httptest.NewUnstartedServer(serve.New(h, in, options).Handler())
