@@ -116,15 +116,20 @@ func TestQuestionsAfterTheLease(t *testing.T) {
 }
 
 func init() {
-	done := make(chan struct{}) // in the program
+	begun, done := make(chan struct{}), make(chan struct{}) // in the program
+	late := func(x *hosttest.Exchange) {
+		close(begun)
+		<-x.Context.Done() // given up by the client
+		<-done             // still at work
+	}
 	programs["tardy"] = &hosttest.Script{
-		// For so long that a send could be repeated for a second, and so never after one that timed out.
-		Capabilities: `{"tools":{},"extensions":{"io.github.parley-mcp/idempotency":{"retention":"1300ms"}}}`,
+		// For so long that a send could be repeated for a second, and so never: the pause before it takes as long.
+		Capabilities: `{"tools":{},"extensions":{"io.github.parley-mcp/idempotency":{"retention":"61s"}}}`,
 		Tools: map[string]hosttest.Tool{
 			"asks": func(x *hosttest.Exchange) {
 				switch {
 				case x.State == nil:
-					<-x.Context.Done() // given up by the client
+					late(x)
 					x.Asks("{"+request("q", askName)+"}", pid())
 				case *x.State == pid():
 					x.Text("same process")
@@ -133,27 +138,36 @@ func init() {
 				}
 			},
 			"unsure": func(x *hosttest.Exchange) {
-				<-x.Context.Done()
+				late(x)
 				x.Error(-32000, "who knows", `{"reason":"outcome_unknown"}`)
 			},
+			"slow":   func(x *hosttest.Exchange) { late(x); x.Text("late") },
+			"begun":  func(x *hosttest.Exchange) { <-begun; x.Text("ok") },
 			"finish": func(x *hosttest.Exchange) { close(done); x.Text("ok") },
-			"slow": func(x *hosttest.Exchange) {
-				<-x.Context.Done()
-				<-done // still at work
-				x.Text("late")
-			},
 		},
 	}
 }
 
+func tardyProgram(t *testing.T, id string) *host.Server {
+	t.Helper()
+	s := program(t, id, "tardy")
+	s.SendTimeout = time.Minute // timeOut ends it before
+	return s
+}
+
 func tardy(t *testing.T, o *host.Options) *rig {
 	t.Helper()
-	s := program(t, "shop", "tardy")
-	s.SendTimeout = 300 * time.Millisecond
 	if o == nil {
 		o = &host.Options{}
 	}
-	return newRig(t, nil, &rigOptions{host: *o}, s)
+	return newRig(t, nil, &rigOptions{host: *o}, tardyProgram(t, "shop"))
+}
+
+// timeOut has the time of a call's send end while the program is at work on it.
+func (r *rig) timeOut(call *inbox.Call) {
+	r.t.Helper()
+	r.end(r.start(call.Server, "begun", "").ID)
+	r.TimeOut(call.ID)
 }
 
 // A program's late reply is taken also where it was to be sent again by itself and the
@@ -163,6 +177,7 @@ func TestLateReplyAfterNoResend(t *testing.T) {
 	r := tardy(t, nil)
 	r.run()
 	call := r.start("shop", "slow", "")
+	r.timeOut(call)
 	r.until(call.ID, inbox.Uncertain)
 	r.start("shop", "finish", "")
 	if got := r.until(call.ID, inbox.Done); text(t, got) != "late" || got.Sends != 1 || got.Resends != 0 {
@@ -174,8 +189,7 @@ func TestLateReplyAfterNoResend(t *testing.T) {
 // from it does.
 func TestUncertainInDoubt(t *testing.T) {
 	t.Parallel()
-	pipe := program(t, "pipe", "tardy")
-	pipe.SendTimeout = 300 * time.Millisecond
+	pipe := tardyProgram(t, "pipe")
 	type hope struct{ tool, late, text string } // late: the call with which the reply comes
 	again, _ := web(t, "again", &hosttest.Script{Tools: map[string]hosttest.Tool{"result": func(x *hosttest.Exchange) {
 		if x.N == 0 {
@@ -199,6 +213,9 @@ func TestUncertainInDoubt(t *testing.T) {
 			r := newRig(t, &backend{ring: seal.NewRing(), open: func(*testing.T) inbox.Store { return store }}, nil, s)
 			r.run()
 			call := r.start(s.ID, want.tool, "")
+			if s == pipe {
+				r.timeOut(call)
+			}
 			<-lost
 			if want.late != "" {
 				r.start(s.ID, want.late, "")
@@ -229,19 +246,19 @@ func TestLateReplyOfACallGivenUpInAnOutage(t *testing.T) {
 	for name, judged := range map[string]bool{"judged by another": true, "judged by nobody": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := program(t, "shop", "tardy")
-			s.SendTimeout = 300 * time.Millisecond
 			rows, ring := memstore.New(nil), seal.NewRing()
-			store, away := goneFrom(rows.Reopen(nil))
+			away := &failing{Store: rows.Reopen(nil)}
 			options := &rigOptions{inbox: inbox.Options{Lease: 200 * time.Millisecond}}
-			r := newRig(t, &backend{ring: ring, open: func(*testing.T) inbox.Store { return store }}, options, s)
+			r := newRig(t, &backend{ring: ring, open: func(*testing.T) inbox.Store { return away }}, options, tardyProgram(t, "shop"))
 			call := r.start("shop", "slow", "")
 			if err := r.Resume(t.Context(), ada, call.ID); err != nil {
 				t.Fatal(err)
 			}
-			if done := r.WorkOn(call.ID); done != nil {
-				<-done // it has given up
-			}
+			r.end(r.start("shop", "begun", "").ID)
+			away.down.Store(true)
+			over := r.WorkOn(call.ID)
+			r.TimeOut(call.ID)
+			<-over // it has given up
 			other := inbox.New(rows.Reopen(nil), ring, &options.inbox)
 			for state := inbox.Sent; judged && state != inbox.Uncertain; {
 				if _, err := other.Sweep(t.Context()); err != nil {
@@ -313,6 +330,9 @@ func TestLateQuestionsAndThePolicy(t *testing.T) {
 	r := tardy(t, &host.Options{Policy: &changing{show: func(policy.Question) policy.Showing { return policy.Showing{Reason: "not here"} }}})
 	r.run()
 	call := r.start("shop", "asks", "")
+	r.timeOut(call)
+	r.until(call.ID, inbox.Uncertain)
+	r.start("shop", "finish", "")
 	got := r.until(call.ID, inbox.Failed)
 	if got.Reason != host.ReasonRefused || !strings.Contains(got.Detail, "not here") {
 		t.Errorf("ended %s: %q", got.Reason, got.Detail)
@@ -328,6 +348,9 @@ func TestLateQuestionsKeepTheProgram(t *testing.T) {
 	r := tardy(t, nil)
 	call := r.start("shop", "asks", "")
 	r.run()
+	r.timeOut(call)
+	r.until(call.ID, inbox.Uncertain)
+	r.start("shop", "finish", "")
 	r.until(call.ID, inbox.Waiting)
 	r.CloseIdle(t.Context(), time.Now().Add(time.Hour))
 	r.answer(r.one(call.ID), inbox.Accept, `{"name":"Ada"}`)
@@ -342,6 +365,7 @@ func TestLateWorkKeepsTheProgram(t *testing.T) {
 	r := tardy(t, nil)
 	r.run()
 	call := r.start("shop", "slow", "")
+	r.timeOut(call)
 	r.until(call.ID, inbox.Uncertain)
 	r.CloseIdle(t.Context(), time.Now().Add(30*time.Minute))
 	r.start("shop", "finish", "")
@@ -355,7 +379,10 @@ func TestLateReplyThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	r := tardy(t, nil)
 	r.run()
-	r.until(r.start("shop", "unsure", "").ID, inbox.Uncertain)
+	call := r.start("shop", "unsure", "")
+	r.timeOut(call)
+	r.until(call.ID, inbox.Uncertain)
+	r.start("shop", "finish", "")
 	for end := time.Now().Add(30 * time.Second); r.Servers(ada)[0].State == host.Connected; {
 		if time.Now().After(end) {
 			t.Fatal("the program is kept for nothing")
