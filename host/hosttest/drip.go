@@ -240,7 +240,7 @@ func onPipes() map[string]*Script {
 		}
 	}
 	return map[string]*Script{
-		"dies of a first message that is not initialize": discoversNothing(die),
+		"dies of a first message that is not initialize": {Revision: legacyRevision, Methods: map[string]Tool{"server/discover": die}, inOrder: true},
 
 		"a line byte by byte when it is asked what it is": asked(lineDrips),
 		"a line byte by byte when its tools are listed":   with("tools/list", lineDrips),

@@ -44,6 +44,8 @@ type Script struct {
 	ListTTL int
 	// AtStart runs before a program reads its first message.
 	AtStart func(p *Pipe)
+
+	inOrder bool // a program plays one request after the other: after one that ends it, it reads no more
 }
 
 // A Tool plays one call of a tool, or another request.

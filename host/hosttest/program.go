@@ -100,7 +100,11 @@ func play(script *Script) {
 			calls[string(m.ID)] = cancel
 			x := script.exchange(callCtx, m, counts[counted(m)], out, asking)
 			counts[counted(m)]++
-			go script.plays(m)(x)
+			if tool := script.plays(m); script.inOrder {
+				tool(x)
+			} else {
+				go tool(x)
+			}
 		default:
 			result, ok := script.housekeeping(m, lists)
 			if m.Method == "tools/list" {
