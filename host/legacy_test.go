@@ -318,7 +318,8 @@ func TestCallsAtOnce(t *testing.T) {
 			for n := range 5 {
 				questions := r.openN("", 5-n)
 				r.answer(questions[len(questions)-1], inbox.Accept, fmt.Sprintf(`{"n":%d}`, n))
-				r.settled(questions[len(questions)-1])
+				// The end of a call may move the card of another.
+				r.ended(calls, n+1)
 			}
 			got := map[string]bool{}
 			for _, c := range calls {
@@ -330,6 +331,32 @@ func TestCallsAtOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// ended waits until so many of the calls have ended.
+func (r *rig) ended(calls []*inbox.Call, n int) {
+	r.t.Helper()
+	ctx := patient(r.t)
+	hints, err := r.in.Subscribe(ctx, ada)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for {
+		ended := 0
+		for _, c := range calls {
+			if r.call(c.ID).State.Ended() {
+				ended++
+			}
+		}
+		if ended == n {
+			return
+		}
+		select {
+		case <-hints:
+		case <-ctx.Done():
+			r.t.Fatalf("%d calls have ended, want %d", ended, n)
+		}
 	}
 }
 
