@@ -60,17 +60,25 @@ func TestParkedCallKnowsTheEra(t *testing.T) {
 // one: the answered call does not go on in that session.
 func TestParkedCallLeavesTheGuess(t *testing.T) {
 	t.Parallel()
-	asked := new(atomic.Int32)
-	s, wire := web(t, "shop", bothEras(asked, nil))
+	var sleeps atomic.Bool
+	s, wire := web(t, "shop", bothEras(new(atomic.Int32), func(x *hosttest.Exchange) bool {
+		if sleeps.Load() {
+			<-x.Context.Done()
+			return false
+		}
+		return true
+	}))
 	b := backends["memory"](t)
 	r := newRig(t, b, nil, s)
 	call := r.start("shop", "tool", "")
 	r.step(call.ID, host.Asked)
 	r.Close()
 	r = newRig(t, b, &rigOptions{host: host.Options{ProbeTimeout: nobodyIsThatFast}}, s)
+	sleeps.Store(true) // for as long as that look takes, however fast the server is
 	if _, err := r.Tools(t.Context(), ada, "shop"); err != nil {
 		t.Fatal(err)
 	}
+	sleeps.Store(false)
 	if st := r.Servers(ada)[0]; st.Era != inbox.Legacy {
 		t.Fatalf("era %s before the answer", st.Era)
 	}
