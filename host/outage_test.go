@@ -3,9 +3,11 @@ package host_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -53,7 +55,13 @@ func TestStoreFailsForAMoment(t *testing.T) {
 		"work": func(x *hosttest.Exchange) { close(working); <-finish; x.Text("done") },
 	}})
 	old, _ := web(t, "legacy", legacy("2025-11-25"))
-	r := newRig(t, b, nil, modern, old)
+	lost := make(chan struct{})
+	once := sync.OnceFunc(func() { close(lost) })
+	r := newRig(t, b, &rigOptions{host: host.Options{Log: slog.New(told(func(what string) {
+		if what == "host: recording failed finish" {
+			once()
+		}
+	}))}}, modern, old)
 	r.run()
 	held := r.start("legacy", "ask", "")
 	q := r.next(held.ID)
@@ -62,7 +70,8 @@ func TestStoreFailsForAMoment(t *testing.T) {
 
 	store.down.Store(true)
 	close(finish)
-	// Until someone was told three times that the store is out of reach.
+	// Until the outcome could not be stored, and someone was told three times that the store is out of reach.
+	<-lost
 	for store.told.Load() < 3 {
 		runtime.Gosched()
 	}
