@@ -83,8 +83,26 @@ const hit = `function(x, y) {
 	return at ? 'the click would meet ' + at.outerHTML.slice(0, 120) : 'it is outside of the viewport';
 }`
 
+// aim waits for the click that is about to be made on this element. The page may be
+// drawn anew meanwhile: a click that meets something else, or the element when it is
+// disabled, goes no further; one whose press and release meet two elements is none.
+const aim = `function() {
+	const view = this.ownerDocument.defaultView;
+	const judge = (event) => {
+		if (!event.isTrusted) return;
+		aimed.end();
+		aimed.met = !this.matches(':disabled, [aria-disabled="true"]') && event.composedPath().some((node) => node === this || node.control === this);
+		if (aimed.met) return;
+		event.preventDefault();
+		event.stopImmediatePropagation();
+	};
+	const aimed = {met: false, end: () => view.removeEventListener('click', judge, true)};
+	view.addEventListener('click', judge, true);
+	return aimed;
+}`
+
 // Click waits until one element matches, is enabled (by aria-disabled too) and
-// is not covered, and clicks its middle with the mouse.
+// is not covered, and clicks its middle with the mouse, until the element was met.
 func (p *Page) Click(q Query) {
 	p.t.Helper()
 	p.wait(func() error {
@@ -108,7 +126,22 @@ func (p *Page) Click(q Query) {
 		if obstacle != "" {
 			return fmt.Errorf("%v cannot be clicked: %s", q, obstacle)
 		}
-		return chromedp.Do(p.ctx, chromedp.MouseClickXY(x, y))
+		element, err := p.object(id)
+		if err != nil {
+			return err
+		}
+		aimed, err := p.callOn(element, aim, false)
+		if err != nil {
+			return err
+		}
+		if err := chromedp.Do(p.ctx, chromedp.MouseClickXY(x, y)); err != nil {
+			return err
+		}
+		met, err := p.callOn(aimed.ObjectID, `function() { this.end(); return this.met }`, true)
+		if err == nil && string(met.Value) != "true" { // an error: the click led to another page
+			return fmt.Errorf("%v was drawn anew under the click", q)
+		}
+		return nil
 	})
 }
 
@@ -191,9 +224,14 @@ func (p *Page) Fill(label, text string) {
 		}
 		if text == "" {
 			p.Press("Delete")
-			return nil
+		} else if _, err := try(p, input.InsertText, input.InsertTextParams{Text: text}); err != nil {
+			return err
 		}
-		_, err = try(p, input.InsertText, input.InsertTextParams{Text: text})
+		// The page may have moved the focus, or the caret, before the text came.
+		held, err := on[string](p, id, `function() { return this.value ?? this.textContent }`)
+		if err == nil && held != text {
+			err = fmt.Errorf("the field %q holds %q after it was filled", label, held)
+		}
 		return err
 	})
 }

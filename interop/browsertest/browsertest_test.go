@@ -103,6 +103,37 @@ func TestFill(t *testing.T) {
 	p.WaitText("Amount must be a whole number")
 }
 
+// A page that draws itself anew, or moves the focus, while it is worked on.
+func TestRestlessPage(t *testing.T) {
+	t.Parallel()
+	p := browsertest.Open(t, serve(t)+"/page.html")
+	send := browsertest.ByRole("button", "Send to bank")
+	p.WaitFor(send)
+	browsertest.Eval[any](p, `void (() => {
+		document.querySelector('demo-card').remove();
+		const {shadowRoot} = document.querySelector('demo-card');
+		const amount = shadowRoot.querySelector('#amount');
+		amount.value = 'old';
+		amount.addEventListener('focus', () => queueMicrotask(() => shadowRoot.querySelector('#day').focus()), {once: true});
+		const button = shadowRoot.querySelector('button');
+		button.addEventListener('mousedown', () => { // a new one in its place
+			const next = button.cloneNode(true);
+			next.onclick = button.onclick;
+			button.replaceWith(next);
+			next.addEventListener('mousedown', () => { // another one in its place, and it moves down
+				next.before(document.createElement('button'));
+				next.addEventListener('mousedown', () => {
+					next.ariaDisabled = 'true';
+					setTimeout(() => { next.ariaDisabled = null; });
+				}, {once: true});
+			}, {once: true});
+		}, {once: true});
+	})()`)
+	p.Fill("Amount", "7")
+	p.Click(send)
+	p.WaitText("bank: 7, , w, false")
+}
+
 func TestText(t *testing.T) {
 	t.Parallel()
 	p := browsertest.Open(t, serve(t)+"/page.html")
