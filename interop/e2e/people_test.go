@@ -311,6 +311,7 @@ func TestSignInElsewhere(t *testing.T) {
 	// Access that was taken away is no endless trying again.
 	page.Goto(o.base + "/sign-in?as=bob")
 	page.WaitText("Signed in: Bob")
+	page.WaitFor(byCSS(`[data-tool="book"]`)) // the last that a page asks for by itself
 	if err := o.inbox.Disable(t.Context(), someone("bob")); err != nil {
 		t.Fatal(err)
 	}
@@ -446,7 +447,10 @@ func TestElementsElsewhere(t *testing.T) {
 	page.Fill("Room", "the red one")
 	page.Click(button("Send to desk"))
 	page.WaitText("You sent this")
-	if got := browsertest.Eval[[]string](page, `heard`); !slices.Equal(got, []string{"parley-answered accept"}) {
+	// The stream may draw the record before the reply to the answer is here.
+	heard := func() []string { return browsertest.Eval[[]string](page, `heard`) }
+	page.Wait("an event", func() bool { return len(heard()) > 0 })
+	if got := heard(); !slices.Equal(got, []string{"parley-answered accept"}) {
 		t.Errorf("the page heard %q", got)
 	}
 	quiet()
