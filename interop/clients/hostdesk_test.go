@@ -45,14 +45,10 @@ func (d *hostDesk) legacy() bool { return d.revision < "2026-07-28" }
 
 func (d *hostDesk) open() {
 	d.t.Helper()
-	options := &host.Options{Poll: 100 * time.Millisecond}
-	// Services listen before the host comes, and programs in Go start at once: they
-	// meet the default 3 s. A busy machine starts a Node.js or a Python in more than
-	// that, and a program that is silent for so long counts as legacy, which some also
-	// speak: the test would be one of another era.
-	if _, inGo := d.standing.server.Env[asServer]; d.standing.server.Kind() == host.Stdio && !inGo {
-		options.ProbeTimeout = time.Minute
-	}
+	// None of the servers is silent when it is asked what it speaks. A busy machine takes
+	// more than the default 3 s to start some, and a server that is silent for so long
+	// counts as legacy, which some also speak: the test would be one of another era.
+	options := &host.Options{Poll: 100 * time.Millisecond, ProbeTimeout: time.Minute}
 	h, err := host.New(d.in, []*host.Server{d.standing.server}, options)
 	if err != nil {
 		d.t.Fatal(err)
