@@ -19,9 +19,10 @@ import (
 type assignments map[inbox.ApprovalID]int64
 
 // sendAssigned sends what has changed of what is assigned to groups of the session.
-func (s *Server) sendAssigned(ctx context.Context, out *stream, session *Session, sent assignments, last int64) error {
+func (s *Server) sendAssigned(ctx context.Context, out *stream, r *asker, sent assignments, last int64) error {
+	session := r.Session
 	if session.Approval != "" {
-		return s.sendOne(ctx, out, session, sent, last)
+		return s.sendOne(ctx, out, r, sent, last)
 	}
 	if len(session.Groups) == 0 || session.Conversation != "" {
 		return nil // an approval of others is in no conversation of this one
@@ -30,6 +31,7 @@ func (s *Server) sendAssigned(ctx context.Context, out *stream, session *Session
 	if err != nil {
 		return err
 	}
+	var changed []*inbox.Approval
 	open := make(map[inbox.ApprovalID]bool, len(list))
 	for _, a := range list {
 		open[a.ID] = true
@@ -37,7 +39,7 @@ func (s *Server) sendAssigned(ctx context.Context, out *stream, session *Session
 			continue // what is assigned to a person is an event of theirs
 		}
 		sent[a.ID] = a.Version
-		out.send(last, string(inbox.ApprovalEvent), trimApproval(s.approvalRow(session, a)))
+		changed = append(changed, a)
 	}
 	for id := range sent {
 		if open[id] {
@@ -51,24 +53,35 @@ func (s *Server) sendAssigned(ctx context.Context, out *stream, session *Session
 		if err != nil {
 			return err
 		}
-		out.send(last, string(inbox.ApprovalEvent), trimApproval(s.approvalRow(session, a)))
+		changed = append(changed, a)
 	}
-	return out.err
+	s.sendApprovals(ctx, out, r, changed, last)
+	return nil
 }
 
 // sendOne sends the one approval that the session sees, when the stream begins and when it
 // has changed, whoever decides it.
-func (s *Server) sendOne(ctx context.Context, out *stream, session *Session, sent assignments, last int64) error {
-	a, err := s.approval(ctx, session, session.Approval)
+func (s *Server) sendOne(ctx context.Context, out *stream, r *asker, sent assignments, last int64) error {
+	a, err := s.approval(ctx, r.Session, r.Session.Approval)
 	switch {
 	case errors.Is(err, inbox.ErrNotFound):
 		return nil // erased
 	case err != nil:
 		return err
 	}
-	if sent[a.ID] != a.Version {
-		sent[a.ID] = a.Version
-		out.send(last, string(inbox.ApprovalEvent), trimApproval(s.approvalRow(session, a)))
+	if sent[a.ID] == a.Version {
+		return nil
 	}
-	return out.err
+	sent[a.ID] = a.Version
+	s.sendApprovals(ctx, out, r, []*inbox.Approval{a}, last)
+	return nil
+}
+
+func (s *Server) sendApprovals(ctx context.Context, out *stream, r *asker, list []*inbox.Approval, last int64) {
+	if len(list) == 0 || !s.mayHear(ctx, out, r) {
+		return
+	}
+	for _, a := range list {
+		out.send(last, string(inbox.ApprovalEvent), trimApproval(s.approvalRow(r.Session, a)))
+	}
 }

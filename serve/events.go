@@ -191,8 +191,7 @@ func (s *Server) events(w http.ResponseWriter, r *asker) error {
 	var lookAgain <-chan time.Time // nil: it was looked at since the last hint
 	for out.err == nil {
 		// Tokens end, people sign out or are disabled: so does what they opened.
-		if err := s.still(r); err != nil {
-			s.logUnchecked(ctx, r.Pattern, err)
+		if !s.mayHear(ctx, out, r) {
 			return nil // coming back, the reader is told why: 401 only if it is signed out
 		}
 		if after, err = s.sendEvents(ctx, out, r, after); err != nil {
@@ -207,10 +206,13 @@ func (s *Server) events(w http.ResponseWriter, r *asker) error {
 		// Each look reads all that is open: one person's calls must not have every member
 		// of a group look as often as they change.
 		if wait := s.assignedPace - time.Since(looked); wait <= 0 {
-			if err := s.sendAssigned(ctx, out, r.Session, assigned, after); err != nil {
+			if err := s.sendAssigned(ctx, out, r, assigned, after); err != nil {
 				if ctx.Err() == nil {
 					s.log.ErrorContext(ctx, "an event stream ended", "err", err)
 				}
+				return nil
+			}
+			if out.err != nil {
 				return nil
 			}
 			looked, lookAgain = time.Now(), nil
@@ -249,6 +251,15 @@ func cursor(r *http.Request) (after int64, fresh bool, err error) {
 	return after, false, nil
 }
 
+// mayHear looks whether the session is still good, and ends the stream if not. It comes after
+// what is to be sent was read: what happened since the session's end is not for it.
+func (s *Server) mayHear(ctx context.Context, out *stream, r *asker) bool {
+	if out.err = s.still(r); out.err != nil {
+		s.logUnchecked(ctx, r.Pattern, out.err)
+	}
+	return out.err == nil
+}
+
 // sendEvents sends all events after the given number, and returns the last one.
 func (s *Server) sendEvents(ctx context.Context, out *stream, r *asker, after int64) (int64, error) {
 	session, p := r.Session, r.Principal
@@ -268,10 +279,7 @@ func (s *Server) sendEvents(ctx context.Context, out *stream, r *asker, after in
 		if err != nil || len(events) == 0 {
 			return after, err
 		}
-		// Looked at once more after they were read: what happened since the session's end is
-		// not for it.
-		if out.err = s.still(r); out.err != nil {
-			s.logUnchecked(ctx, r.Pattern, out.err)
+		if !s.mayHear(ctx, out, r) {
 			return after, nil
 		}
 		for _, e := range latest(events) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -118,6 +119,67 @@ func TestQuietStreamsEndWithTheSession(t *testing.T) {
 	signedIn <- false
 	if _, err := io.Copy(io.Discard, lines); err != nil {
 		t.Errorf("the stream of who signed out: %v", err)
+	}
+}
+
+// What a stream has read when its session ends is not sent: it may have happened since.
+func TestStreamsSendNothingAfterTheSession(t *testing.T) {
+	t.Parallel()
+	ann := inbox.Principal{Issuer: "i", Subject: "ann"}
+	bob := inbox.Principal{Issuer: "i", Subject: "bob"}
+	in := inbox.New(memstore.New(nil), seal.NewRing(), nil)
+	h, err := host.New(in, []*host.Server{{ID: "desk", URL: "http://127.0.0.1:1"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	_, a := asked(t, in, ann, inbox.Ask{Fingerprint: "f", Assignee: inbox.Assignee{Group: "finance"}})
+	for name, test := range map[string]struct {
+		session serve.Session
+		event   string
+	}{
+		"own":      {serve.Session{Principal: ann}, "event: call"},
+		"assigned": {serve.Session{Principal: bob, Groups: []string{"finance"}}, "event: approval"},
+		"bound":    {serve.Session{Principal: bob, Groups: []string{"finance"}, Approval: a.ID}, "event: approval"},
+	} {
+		for _, looks := range []int32{2, 1 << 20} { // as the request comes, and as the stream begins to read
+			t.Run(fmt.Sprintf("%s/%d", name, looks), func(t *testing.T) {
+				t.Parallel()
+				var n atomic.Int32
+				s := serve.New(h, in, &serve.Options{Identify: func(*http.Request) (*serve.Session, error) {
+					if n.Add(1) > looks {
+						return nil, serve.ErrSignedOut
+					}
+					session := test.session
+					session.Scopes = []serve.Scope{serve.ScopeRead}
+					return &session, nil
+				}})
+				api := httptest.NewServer(s.Handler())
+				defer api.Close()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				r, err := http.NewRequestWithContext(ctx, http.MethodGet, api.URL+"/v1/events?after=0", http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := http.DefaultClient.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				lines, sent := bufio.NewScanner(resp.Body), false
+				for !sent && lines.Scan() {
+					sent = lines.Text() == test.event
+				}
+				if sent != (looks > 2) {
+					t.Errorf("sent %v, %v", sent, lines.Err())
+				}
+			})
+		}
 	}
 }
 
