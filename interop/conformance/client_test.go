@@ -71,6 +71,10 @@ func TestClientSuite(t *testing.T) {
 		row := []string{"`" + s.name + "`", "", "", ""}
 		for _, revision := range s.revisions {
 			checks := runClient(t, s.name, revision)
+			for n := 0; n < 3 && late(checks); n++ { // as runSuite does
+				t.Logf("%s %s: run again, since only hurried checks failed", revision, s.name)
+				checks = runClient(t, s.name, revision)
+			}
 			passed, skipped := 0, 0
 			for _, c := range checks {
 				switch c.Status {

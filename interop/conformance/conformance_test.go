@@ -44,11 +44,15 @@ var warned = map[string]bool{
 	"2026-07-28 input-required-result-ignore-extra-params sep-2322-ignore-unexpected-params": true,
 }
 
-// stateless is the scenario of the hurried: checks that give the server half a second to
-// a second and a half, on whatever machine. No option of the suite changes that.
+// stateless is the scenario with hurried checks of a server.
 const stateless = "server-stateless"
 
+// hurried are checks that give half a second to a second and a half, on whatever machine. No
+// option of the suite changes that.
 var hurried = map[string]bool{
+	// Of a client: a stream of its own that it opens late counts as its coming back too early.
+	"client-sse-retry-timing": true,
+
 	"sep-2575-http-server-no-independent-requests-on-stream":     true,
 	"sep-2575-server-no-log-without-loglevel":                    true,
 	"sep-2575-server-sends-subscription-ack":                     true,

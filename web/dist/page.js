@@ -2223,10 +2223,15 @@ var Presses = class {
   #timer = 0;
   #root;
   #lets;
-  /** lets says of which buttons the press lets something through; a button has its part in data-action. */
-  constructor(root, lets) {
+  #lacks;
+  /**
+   * lets says of which buttons the press lets something through; a button has its part in data-action.
+   * lacks says of which the press lacks something to act with, until dim is called.
+   */
+  constructor(root, lets, lacks = () => false) {
     this.#root = root;
     this.#lets = lets;
+    this.#lacks = lacks;
   }
   /** busy says whether a request is on its way. */
   get busy() {
@@ -2234,11 +2239,11 @@ var Presses = class {
   }
   set busy(busy) {
     this.#busy = busy;
-    this.#dim();
+    this.dim();
   }
   /** ignored says whether a press of that button does nothing now. */
   ignored(part) {
-    return this.#busy || this.#timer !== 0 && this.#lets(part);
+    return this.#busy || this.#lacks(part) || this.#timer !== 0 && this.#lets(part);
   }
   /** drawn is told what there is to agree to before it is drawn; "" is nothing. Where it is new, the moment begins. */
   drawn(what) {
@@ -2247,14 +2252,16 @@ var Presses = class {
     window.clearTimeout(this.#timer);
     this.#timer = what === "" ? 0 : window.setTimeout(() => {
       this.#timer = 0;
-      this.#dim();
+      this.dim();
     }, moment);
-    this.#dim();
+    this.dim();
   }
-  // Buttons stay enabled for screen readers and keyboards; the card is not drawn
-  // anew, so that nothing moves while a request is on its way. A card of a sign-in to a
-  // server has its own press.
-  #dim() {
+  /**
+   * dim shows which presses do nothing. Buttons stay enabled for screen readers and keyboards; the
+   * card is not drawn anew, so that nothing moves while a request is on its way. A card of a sign-in
+   * to a server has its own press.
+   */
+  dim() {
     for (const button of this.#root.querySelectorAll('button[data-action]:not([data-part="sign-in"] *)')) {
       if (this.ignored(button.dataset["action"] ?? "")) button.setAttribute("aria-disabled", "true");
       else button.removeAttribute("aria-disabled");
@@ -4830,7 +4837,11 @@ var ParleyQuestion = class extends StoreElement {
   constructor() {
     super();
     this.#root = shadow(this, base_default, form_default, question_default);
-    this.#presses = new Presses(this.#root, (part) => part === "send" || part === "open" || part === "finished");
+    this.#presses = new Presses(
+      this.#root,
+      (part) => part === "send" || part === "open" || part === "finished",
+      (part) => part === "open" && this.#digest?.href !== this.#question?.url?.href
+    );
   }
   get questionId() {
     return this.getAttribute("question-id") ?? "";
@@ -5100,7 +5111,9 @@ var ParleyQuestion = class extends StoreElement {
       const href = link.href ?? "";
       this.#digest = null;
       void sha256(href).then((hex) => {
+        if (this.#question?.url?.href !== href) return;
         this.#digest = { href, hex };
+        this.#presses.dim();
       });
     }
     const site = siteName(link);

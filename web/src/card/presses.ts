@@ -11,11 +11,16 @@ export class Presses {
 	#timer = 0
 	readonly #root: ParentNode
 	readonly #lets: (part: string) => boolean
+	readonly #lacks: (part: string) => boolean
 
-	/** lets says of which buttons the press lets something through; a button has its part in data-action. */
-	constructor(root: ParentNode, lets: (part: string) => boolean) {
+	/**
+	 * lets says of which buttons the press lets something through; a button has its part in data-action.
+	 * lacks says of which the press lacks something to act with, until dim is called.
+	 */
+	constructor(root: ParentNode, lets: (part: string) => boolean, lacks: (part: string) => boolean = () => false) {
 		this.#root = root
 		this.#lets = lets
+		this.#lacks = lacks
 	}
 
 	/** busy says whether a request is on its way. */
@@ -25,12 +30,12 @@ export class Presses {
 
 	set busy(busy: boolean) {
 		this.#busy = busy
-		this.#dim()
+		this.dim()
 	}
 
 	/** ignored says whether a press of that button does nothing now. */
 	ignored(part: string): boolean {
-		return this.#busy || this.#timer !== 0 && this.#lets(part)
+		return this.#busy || this.#lacks(part) || this.#timer !== 0 && this.#lets(part)
 	}
 
 	/** drawn is told what there is to agree to before it is drawn; "" is nothing. Where it is new, the moment begins. */
@@ -40,15 +45,17 @@ export class Presses {
 		window.clearTimeout(this.#timer)
 		this.#timer = what === '' ? 0 : window.setTimeout(() => {
 			this.#timer = 0
-			this.#dim()
+			this.dim()
 		}, moment)
-		this.#dim()
+		this.dim()
 	}
 
-	// Buttons stay enabled for screen readers and keyboards; the card is not drawn
-	// anew, so that nothing moves while a request is on its way. A card of a sign-in to a
-	// server has its own press.
-	#dim(): void {
+	/**
+	 * dim shows which presses do nothing. Buttons stay enabled for screen readers and keyboards; the
+	 * card is not drawn anew, so that nothing moves while a request is on its way. A card of a sign-in
+	 * to a server has its own press.
+	 */
+	dim(): void {
 		for (const button of this.#root.querySelectorAll<HTMLElement>('button[data-action]:not([data-part="sign-in"] *)')) {
 			if (this.ignored(button.dataset['action'] ?? '')) button.setAttribute('aria-disabled', 'true')
 			else button.removeAttribute('aria-disabled')

@@ -57,7 +57,8 @@ export class ParleyQuestion extends StoreElement {
 	constructor() {
 		super()
 		this.#root = shadow(this, base, form, css)
-		this.#presses = new Presses(this.#root, (part) => part === 'send' || part === 'open' || part === 'finished')
+		this.#presses = new Presses(this.#root, (part) => part === 'send' || part === 'open' || part === 'finished',
+			(part) => part === 'open' && this.#digest?.href !== this.#question?.url?.href)
 	}
 
 	get questionId(): string {
@@ -326,7 +327,11 @@ export class ParleyQuestion extends StoreElement {
 		if (this.#digest?.href !== link.href) {
 			const href = link.href ?? ''
 			this.#digest = null
-			void sha256(href).then((hex) => { this.#digest = { href, hex } })
+			void sha256(href).then((hex) => {
+				if (this.#question?.url?.href !== href) return // another address by now
+				this.#digest = { href, hex }
+				this.#presses.dim()
+			})
 		}
 		const site = siteName(link)
 		const open = this.#phase === 'second-look' || !needsSecondLook(question)
@@ -371,7 +376,7 @@ export class ParleyQuestion extends StoreElement {
 	#open(question: Question): void {
 		const href = question.url?.href
 		const digest = this.#digest
-		if (!href || digest?.href !== href) return // the digest of a fresh address takes a moment
+		if (!href || digest?.href !== href) return
 		// MCP 2026-07-28 elicitation, "Safe URL Handling" C2, C4: only on the person's
 		// click, and in a window of the browser's that this page cannot look into.
 		// In the click itself, or a browser takes it for a pop-up. It returns null
