@@ -27,6 +27,10 @@ const (
 // drain is how long a process that has exited may keep its pipes open through its children.
 const drain = time.Second
 
+// lastState is how long the state of a process is waited for whose output has ended. It is past drain, which may pass
+// before that is known.
+const lastState = 2 * drain
+
 // ProcessOptions are the options of [Tap.Process].
 type ProcessOptions struct {
 	// Grace is how long Close waits after it has closed the program's stdin, and again after SIGTERM, before it kills
@@ -236,9 +240,9 @@ func (p *Process) read() {
 		p.err = err
 	}
 	p.out.Close()
-	// Most often the program has ended; give it the moment until its state is known.
+	// Most often the program has ended, and its state says more than the end of its output.
 	if p.err == nil {
-		timer := time.NewTimer(drain / 4)
+		timer := time.NewTimer(lastState)
 		defer timer.Stop()
 		select {
 		case <-p.exited:
