@@ -158,3 +158,32 @@ func TestPressWhereStopWas(t *testing.T) {
 		page.Wait("the press of "+test.action, func() bool { return leaving(page) == before+1 })
 	}
 }
+
+// The person agrees to exactly one address, by its digest. Until the browser has made that,
+// Open takes no press, and it shows so.
+func TestOpenWaitsForTheDigest(t *testing.T) {
+	t.Parallel()
+	site := newWebsite(t)
+	p, _ := shop(t, "", func(x *hosttest.Exchange) {
+		x.Asks("{"+modern("pay", visit("e1", site.url))+"}", "waits")
+	})
+	page := signIn(t, p)
+	browsertest.Eval[any](page, `void (() => {
+		const digest = crypto.subtle.digest.bind(crypto.subtle);
+		window.wanted = 0;
+		const ready = new Promise((now) => { window.ready = now; });
+		crypto.subtle.digest = (...what) => { wanted++; return ready.then(() => digest(...what)); };
+	})()`)
+	pick(page, "pay")
+	page.Click(byCSS("#run"))
+	open := byCSS(`[data-action="open"]`)
+	page.WaitFor(open)
+	// The card has begun its moment, so this one ends after it.
+	browsertest.Eval[any](page, `void setTimeout(() => { window.later = true; }, 500)`)
+	page.Wait("the card is no longer new", func() bool { return browsertest.Eval[bool](page, `window.later === true && wanted > 0`) })
+	if page.Count(byCSS(`[data-action="open"][aria-disabled="true"]`)) != 1 {
+		t.Error("Open can be pressed before its address has a digest")
+	}
+	browsertest.Eval[any](page, `ready()`)
+	agree(page)
+}
