@@ -94,8 +94,10 @@ func Open(ctx context.Context, address string, options *Options) (*Notifier, err
 		}),
 		nats.ReconnectHandler(func(conn *nats.Conn) {
 			// The subscription was sent again; only the answer says that it holds.
-			if conn.FlushTimeout(5*time.Second) != nil {
-				return // lost once more, and there will be another time
+			for err := conn.FlushTimeout(5 * time.Second); err != nil; err = conn.FlushTimeout(5 * time.Second) {
+				if !errors.Is(err, nats.ErrTimeout) || !conn.IsConnected() {
+					return // lost once more, and there will be another time
+				}
 			}
 			o.Log.Info("natsnotify: connected again")
 			n.relay.WakeAll()
