@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { servicetest.VerifyTestMain(m) }
 var ada = inbox.Principal{Issuer: "test", Subject: "ada-9f31"}
 
 const (
-	askRoom  = `{"message":"Which room, 55aa?","requestedSchema":{"type":"object","properties":{"room":{"type":"string"}}}}`
+	askRoom  = `{"message":"Which room, 55aa-sentinel?","requestedSchema":{"type":"object","properties":{"room":{"type":"string"}}}}`
 	secret   = "7c1f-sentinel"
 	patience = 30 * time.Second
 )
@@ -195,7 +195,7 @@ func TestOneTraceOverMachines(t *testing.T) {
 				}
 				text.WriteString(s.Name + s.Status.Description)
 			}
-			for _, private := range []string{secret, "ada-9f31", "55aa", wire.URL} {
+			for _, private := range []string{secret, "ada-9f31", "55aa-sentinel", wire.URL} {
 				if strings.Contains(text.String(), private) {
 					t.Errorf("a span has %q", private)
 				}
