@@ -135,6 +135,7 @@ type writer struct {
 	max     int
 	found   *Findings
 
+	kept  []rune // what was read, without the marks that were dropped
 	out   []rune
 	cells []int // index in out where each cell begins
 	marks int   // combining marks in the last cell
@@ -176,7 +177,7 @@ func (w *writer) run() {
 			w.found.Controls++
 			w.cell(number(r))
 		case r == zwj || r == zwnj || isVariation(r):
-			if w.needed(i) {
+			if needed(r, w.kept, w.after(i)) {
 				w.attach(r)
 			} else {
 				w.found.Hidden++
@@ -195,10 +196,21 @@ func (w *writer) run() {
 		default:
 			w.cell(string(r))
 		}
+		w.kept = append(w.kept, w.in[i])
 	}
 	if len(w.out) > w.max || w.found.Cut {
 		w.cut()
 	}
+}
+
+// after is what will stand after a joiner at i that stays: not a mark that is one too many.
+func (w *writer) after(i int) rune {
+	for i++; i < len(w.in); i++ {
+		if r := w.in[i]; w.marks < maxMarks || !isMark(r) || isVariation(r) || invisible(r) {
+			return r
+		}
+	}
+	return 0
 }
 
 // cut ends the text with an ellipsis, after the last whole cell that leaves room for it.

@@ -58,6 +58,8 @@ func TestText(t *testing.T) {
 		{"bytes in variation selectors", "😀\uFE00\U000E0101\uFE0F\uFE0F", "😀⟨U+FE00⟩⟨U+E0101⟩⟨U+FE0F⟩⟨U+FE0F⟩", Findings{Hidden: 4}},
 		{"joiner between Latin letters", "pay\u200Dpal", "pay⟨U+200D⟩pal", Findings{Hidden: 1}},
 		{"joiner at the ends", "\u200Da\u200C", "⟨U+200D⟩a⟨U+200C⟩", Findings{Hidden: 2}},
+		{"joiner after a virama that is dropped", "क" + strings.Repeat("\u0336", 4) + "\u094D\u200D", "क" + strings.Repeat("\u0336", 4) + "⟨U+200D⟩", Findings{Hidden: 1, Marks: 1}},
+		{"joiner before a mark that is dropped", "\u0336\u0915" + strings.Repeat("\u0301", 4) + "\u200D\u093C", "\u0336\u0915" + strings.Repeat("\u0301", 4) + "⟨U+200D⟩\u093C", Findings{Hidden: 1}},
 
 		// What people write.
 		{"Persian", "می\u200Cخواهم", "می\u200Cخواهم", Findings{}},

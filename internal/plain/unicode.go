@@ -52,14 +52,13 @@ var joining = []*unicode.RangeTable{
 	unicode.Tibetan, unicode.Balinese, unicode.Javanese,
 }
 
-// needed reports whether the joiner or variation selector at i changes how the text
-// around it is read. Elsewhere it can only hide something.
-func (w *writer) needed(i int) bool {
-	r := w.in[i]
-	if i == 0 {
+// needed reports whether a joiner or variation selector changes how the text around it is
+// read. Elsewhere it can only hide something.
+func needed(r rune, before []rune, next rune) bool {
+	if len(before) == 0 {
 		return false
 	}
-	prev := w.in[i-1]
+	before, prev := before[:len(before)-1], before[len(before)-1]
 	switch {
 	case r == 0xFE0E || r == 0xFE0F:
 		// Emoji or text style of a symbol; keycaps begin with a digit.
@@ -74,21 +73,16 @@ func (w *writer) needed(i int) bool {
 	if norm.NFC.PropertiesString(string(prev)).CCC() == 9 {
 		return true // after a virama (RFC 5892, appendix A.1), also at the end of a word
 	}
-	if i+1 == len(w.in) {
-		return false
-	}
-	next := w.in[i+1]
 	if r == zwj && emoji(next) {
-		return emoji(prev) || prev == 0xFE0F && i > 1 && emoji(w.in[i-2])
+		return emoji(prev) || prev == 0xFE0F && len(before) > 0 && emoji(before[len(before)-1])
 	}
-	for i-1 > 0 && unicode.In(w.in[i-1], unicode.Mn, unicode.Mc) && unicode.Is(unicode.Inherited, w.in[i-1]) {
+	for len(before) > 0 && unicode.In(prev, unicode.Mn, unicode.Mc) && unicode.Is(unicode.Inherited, prev) {
 		// One that is shown by its number stands between the letters.
-		if mark := w.in[i-1]; isVariation(mark) && !w.needed(i-1) || !isVariation(mark) && invisible(mark) {
+		if isVariation(prev) && !needed(prev, before, 0) || !isVariation(prev) && invisible(prev) {
 			return false
 		}
-		i--
+		before, prev = before[:len(before)-1], before[len(before)-1]
 	}
-	prev = w.in[i-1]
 	for _, script := range joining {
 		if unicode.Is(script, prev) && unicode.Is(script, next) {
 			return true
