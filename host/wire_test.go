@@ -307,11 +307,22 @@ func TestURLsNeededDeclined(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	s, wire := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{"tool": func(x *hosttest.Exchange) { x.Text("ok") }}})
+	s, _ := web(t, "shop", &hosttest.Script{Tools: map[string]hosttest.Tool{"tool": func(x *hosttest.Exchange) { x.Text("ok") }}})
+	// The port of a server that is closed may be another test's a moment later; port 1 is nobody's.
+	var gone atomic.Bool
+	var dialer net.Dialer
 	// Without idle connections: a request on one that is just being closed may have left.
-	r := newRig(t, nil, &rigOptions{host: host.Options{Transport: &http.Transport{DisableKeepAlives: true}}}, s)
+	r := newRig(t, nil, &rigOptions{host: host.Options{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if gone.Load() {
+				address = "127.0.0.1:1"
+			}
+			return dialer.DialContext(ctx, network, address)
+		},
+	}}}, s)
 	call := r.start("shop", "tool", "")
-	wire.Close() // after the tools were listed: the next request finds nobody
+	gone.Store(true) // after the tools were listed: the next request finds nobody
 	got := r.step(call.ID, host.Blocked)
 	if got.Reason != inbox.ReasonUnreachable || !strings.Contains(got.Detail, "shop") || got.MarkedBefore {
 		t.Errorf("blocked %s: %s", got.Reason, got.Detail)
