@@ -367,7 +367,7 @@ func TestNotifications(t *testing.T) {
 	o.model("ann", "v_1", "clean", `{"note":"private"}`)
 	page.Wait("another", func() bool { return len(told()) == 2 })
 	got := told()
-	if !strings.HasPrefix(got[0], "desk asks you something ") || !strings.HasPrefix(got[1], "Parley needs your permission ") || strings.Contains(strings.Join(got, ""), "room") {
+	if !strings.HasPrefix(got[0], "desk asks you something ") || !strings.HasPrefix(got[1], "Parley needs your permission ") || strings.Contains(strings.Join(got, ""), "Which room") {
 		t.Errorf("told: %q", got)
 	}
 	browsertest.Eval[any](page, `void (away = false)`)
