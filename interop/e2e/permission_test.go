@@ -48,7 +48,8 @@ func TestPermission(t *testing.T) {
 		return strings.Contains(browsertest.Eval[string](page, `document.getElementById('parley-status').textContent`), "Your permission is needed: “Clean the desk” on desk")
 	})
 	page.Click(byCSS("section.permission details summary").In(byCSS(".sent")))
-	page.Wait("the exact JSON", func() bool { return page.Count(byCSS(`[data-part="json"]`)) == 1 })
+	shown := byCSS(`[data-part="json"]`) // it is written a moment after the disclosure opens
+	page.Wait("the exact JSON", func() bool { return page.Count(shown) == 1 && page.Text(shown) != "" })
 	if got, want := page.Text(byCSS(`[data-part="json"]`)), "{\n  \"rows\": 9007199254740993,\n  \"deep\": {\n    \"b\": 1,\n    \"a\": [\n      true\n    ]\n  },\n  \"note\": \"all of it\"\n}"; got != want {
 		t.Errorf("the JSON is %s", got)
 	}
