@@ -258,3 +258,7 @@ type hasty struct{ elicit.ReplayGuard }
 func (h hasty) Take(ctx context.Context, record elicit.CallRecord, _, keep time.Duration) (elicit.CallRecord, bool, error) {
 	return h.ReplayGuard.Take(ctx, record, gone, keep)
 }
+
+func (h hasty) Renew(ctx context.Context, key string, fence int64, _ time.Duration) error {
+	return h.ReplayGuard.Renew(ctx, key, fence, gone)
+}
