@@ -135,7 +135,6 @@ type writer struct {
 	max     int
 	found   *Findings
 
-	kept  []rune // what was read, without the marks that were dropped
 	out   []rune
 	cells []int // index in out where each cell begins
 	marks int   // combining marks in the last cell
@@ -177,7 +176,7 @@ func (w *writer) run() {
 			w.found.Controls++
 			w.cell(number(r))
 		case r == zwj || r == zwnj || isVariation(r):
-			if needed(r, w.kept, w.after(i)) {
+			if needed(r, w.out, w.after(i)) {
 				w.attach(r)
 			} else {
 				w.found.Hidden++
@@ -196,17 +195,20 @@ func (w *writer) run() {
 		default:
 			w.cell(string(r))
 		}
-		w.kept = append(w.kept, w.in[i])
 	}
 	if len(w.out) > w.max || w.found.Cut {
 		w.cut()
 	}
 }
 
-// after is what will stand after a joiner at i that stays: not a mark that is one too many.
+// after is what will stand after a joiner at i that stays: not a mark that is one too
+// many. It is 0 if nothing does, or only a number.
 func (w *writer) after(i int) rune {
 	for i++; i < len(w.in); i++ {
-		if r := w.in[i]; w.marks < maxMarks || !isMark(r) || isVariation(r) || invisible(r) {
+		switch r := w.in[i]; {
+		case r == zwj || r == zwnj || invisible(r):
+			return 0
+		case w.marks < maxMarks || !isMark(r) || isVariation(r):
 			return r
 		}
 	}

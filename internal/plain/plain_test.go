@@ -60,6 +60,8 @@ func TestText(t *testing.T) {
 		{"joiner at the ends", "\u200Da\u200C", "⟨U+200D⟩a⟨U+200C⟩", Findings{Hidden: 2}},
 		{"joiner after a virama that is dropped", "क" + strings.Repeat("\u0336", 4) + "\u094D\u200D", "क" + strings.Repeat("\u0336", 4) + "⟨U+200D⟩", Findings{Hidden: 1, Marks: 1}},
 		{"joiner before a mark that is dropped", "\u0336\u0915" + strings.Repeat("\u0301", 4) + "\u200D\u093C", "\u0336\u0915" + strings.Repeat("\u0301", 4) + "⟨U+200D⟩\u093C", Findings{Hidden: 1}},
+		{"joiner before a letter mark", "\u0628\u200D\u061C", "\u0628⟨U+200D⟩⟨U+061C⟩", Findings{Hidden: 2}},
+		{"joiner after a letter mark", "\u061C\u200D\u0628", "⟨U+061C⟩⟨U+200D⟩\u0628", Findings{Hidden: 2}},
 
 		// What people write.
 		{"Persian", "می\u200Cخواهم", "می\u200Cخواهم", Findings{}},

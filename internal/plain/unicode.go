@@ -53,7 +53,8 @@ var joining = []*unicode.RangeTable{
 }
 
 // needed reports whether a joiner or variation selector changes how the text around it is
-// read. Elsewhere it can only hide something.
+// read, which is that of the result: what is shown by its number stands there as such.
+// Elsewhere it can only hide something.
 func needed(r rune, before []rune, next rune) bool {
 	if len(before) == 0 {
 		return false
@@ -77,10 +78,6 @@ func needed(r rune, before []rune, next rune) bool {
 		return emoji(prev) || prev == 0xFE0F && len(before) > 0 && emoji(before[len(before)-1])
 	}
 	for len(before) > 0 && unicode.In(prev, unicode.Mn, unicode.Mc) && unicode.Is(unicode.Inherited, prev) {
-		// One that is shown by its number stands between the letters.
-		if isVariation(prev) && !needed(prev, before, 0) || !isVariation(prev) && invisible(prev) {
-			return false
-		}
 		before, prev = before[:len(before)-1], before[len(before)-1]
 	}
 	for _, script := range joining {
