@@ -218,10 +218,10 @@ func (r *run) next(q *question, begun *bool) (verdict, *asked) {
 
 // send asks a legacy client and waits for the person.
 func (r *run) send(ctx context.Context, q *question, out *asked) (answer, error) {
-	waitCtx, cancel := context.WithDeadline(ctx, out.expires)
+	start := r.server.now()
+	waitCtx, cancel := context.WithTimeout(ctx, out.expires.Sub(start)) // by the clock that expires is of
 	defer cancel()
 	defer r.progress.beat(ctx)()
-	start := r.server.now()
 	resp, err := r.back(waitCtx, out)
 	if err != nil {
 		if ctx.Err() == nil && errors.Is(waitCtx.Err(), context.DeadlineExceeded) {
