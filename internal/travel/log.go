@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"time"
@@ -42,20 +43,28 @@ func ReadLog(path string) ([]Entry, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return readEntries(file)
+	entries, _, err := readEntries(file)
+	return entries, err
 }
 
-func readEntries(file *os.File) ([]Entry, error) {
-	var entries []Entry
-	lines := bufio.NewScanner(file)
-	for n := 1; lines.Scan(); n++ {
-		var entry Entry
-		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", file.Name(), n, err)
+// readEntries returns the entries and their length in bytes. What stands after the last
+// line break is still being written, or was when the process died: it does not count.
+func readEntries(file *os.File) (entries []Entry, size int64, err error) {
+	lines := bufio.NewReader(file)
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return entries, size, nil
 		}
-		entries = append(entries, entry)
+		if err != nil {
+			return nil, 0, err
+		}
+		var entry Entry
+		if err := json.Unmarshal(line, &entry); err != nil {
+			return nil, 0, fmt.Errorf("%s: line %d: %w", file.Name(), n, err)
+		}
+		entries, size = append(entries, entry), size+int64(len(line))
 	}
-	return entries, lines.Err()
 }
 
 func (s *Server) openLog() error {
@@ -66,7 +75,10 @@ func (s *Server) openLog() error {
 	if err != nil {
 		return err
 	}
-	entries, err := readEntries(file)
+	entries, size, err := readEntries(file)
+	if err == nil {
+		err = file.Truncate(size) // or the next line would stand beside half of one
+	}
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}

@@ -304,6 +304,28 @@ func TestBadLog(t *testing.T) {
 	}
 }
 
+// A line that is still being written, or was when the process died, does not count.
+func TestTornLog(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "travel.log")
+	if err := os.WriteFile(path, []byte("{}\n{\"tool\":\"book"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := travel.ReadLog(path); err != nil || len(entries) != 1 {
+		t.Errorf("%d entries, %v", len(entries), err)
+	}
+	desk, err := travel.New(&travel.Options{LogFile: path})
+	if err != nil || len(desk.Entries()) != 1 {
+		t.Fatalf("%d entries, %v", len(desk.Entries()), err)
+	}
+	if err := desk.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "{}\n" {
+		t.Errorf("the log is %q, %v", text, err)
+	}
+}
+
 // TestBadDates name the argument.
 func TestBadDates(t *testing.T) {
 	t.Parallel()

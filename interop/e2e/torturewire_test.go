@@ -82,6 +82,11 @@ func newWire(t *testing.T, target string) *wire {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		// What is forwarded reaches the server also when its sender dies meanwhile.
 		ctx := context.WithoutCancel(r.Context())
+		if r.Method == http.MethodPost && r.Header.Get("Mcp-Method") == "" {
+			// Of the era before: a server that is slow to say what it speaks does not pass for one.
+			http.Error(out, "this server speaks 2026-07-28", http.StatusBadRequest)
+			return
+		}
 		if r.Header.Get("Mcp-Method") == "tools/call" {
 			body, err := io.ReadAll(io.LimitReader(r.Body, maxCall))
 			if err != nil {
