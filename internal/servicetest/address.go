@@ -26,10 +26,10 @@ func FreeAddr(t testing.TB) string {
 		}
 		ln, err := net.Listen("tcp", at) //nolint:noctx // it is at once
 		if err != nil {
-			claim.Close()
+			_ = claim.Close()
 			continue
 		}
-		t.Cleanup(func() { claim.Close() })
+		t.Cleanup(func() { _ = claim.Close() })
 		ln.Close()
 		return ln.Addr().String()
 	}
