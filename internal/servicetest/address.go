@@ -1,10 +1,12 @@
 package servicetest
 
 import (
+	"errors"
 	"net"
 	"os"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"testing"
 )
 
@@ -19,17 +21,18 @@ func FreeAddr(t testing.TB) string {
 	const first, last = 20000, 32000
 	for range last - first {
 		port := first + (os.Getpid()*37+int(nextPort.Add(1)))%(last-first)
-		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		claim, err := net.ListenPacket("udp", at) //nolint:noctx // it is at once
-		if err != nil {
+		// Held at another address of the loopback network: the server may want UDP, too.
+		claim, err := net.ListenPacket("udp", net.JoinHostPort("127.0.0.2", strconv.Itoa(port))) //nolint:noctx // it is at once
+		if errors.Is(err, syscall.EADDRINUSE) {
 			continue // somebody else's, even while no server listens
 		}
-		ln, err := net.Listen("tcp", at) //nolint:noctx // it is at once
+		if err == nil { // not every system has the address
+			t.Cleanup(func() { _ = claim.Close() })
+		}
+		ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))) //nolint:noctx // it is at once
 		if err != nil {
-			_ = claim.Close()
 			continue
 		}
-		t.Cleanup(func() { _ = claim.Close() })
 		ln.Close()
 		return ln.Addr().String()
 	}
