@@ -163,6 +163,15 @@ func tardy(t *testing.T, o *host.Options) *rig {
 	return newRig(t, nil, &rigOptions{host: *o}, tardyProgram(t, "shop"))
 }
 
+// givenUp runs the host, which gives up a call while the program is at work on it.
+func (r *rig) givenUp(tool string) *inbox.Call {
+	r.t.Helper()
+	r.run()
+	call := r.start("shop", tool, "")
+	r.timeOut(call)
+	return r.until(call.ID, inbox.Uncertain)
+}
+
 // timeOut has the time of a call's send end while the program is at work on it.
 func (r *rig) timeOut(call *inbox.Call) {
 	r.t.Helper()
@@ -175,10 +184,7 @@ func (r *rig) timeOut(call *inbox.Call) {
 func TestLateReplyAfterNoResend(t *testing.T) {
 	t.Parallel()
 	r := tardy(t, nil)
-	r.run()
-	call := r.start("shop", "slow", "")
-	r.timeOut(call)
-	r.until(call.ID, inbox.Uncertain)
+	call := r.givenUp("slow")
 	r.start("shop", "finish", "")
 	if got := r.until(call.ID, inbox.Done); text(t, got) != "late" || got.Sends != 1 || got.Resends != 0 {
 		t.Errorf("ended %+v", got)
@@ -328,10 +334,7 @@ func TestResendOfACallGivenUpInAnOutage(t *testing.T) {
 func TestLateQuestionsAndThePolicy(t *testing.T) {
 	t.Parallel()
 	r := tardy(t, &host.Options{Policy: &changing{show: func(policy.Question) policy.Showing { return policy.Showing{Reason: "not here"} }}})
-	r.run()
-	call := r.start("shop", "asks", "")
-	r.timeOut(call)
-	r.until(call.ID, inbox.Uncertain)
+	call := r.givenUp("asks")
 	r.start("shop", "finish", "")
 	got := r.until(call.ID, inbox.Failed)
 	if got.Reason != host.ReasonRefused || !strings.Contains(got.Detail, "not here") {
@@ -346,10 +349,7 @@ func TestLateQuestionsAndThePolicy(t *testing.T) {
 func TestLateQuestionsKeepTheProgram(t *testing.T) {
 	t.Parallel()
 	r := tardy(t, nil)
-	call := r.start("shop", "asks", "")
-	r.run()
-	r.timeOut(call)
-	r.until(call.ID, inbox.Uncertain)
+	call := r.givenUp("asks")
 	r.start("shop", "finish", "")
 	r.until(call.ID, inbox.Waiting)
 	r.CloseIdle(t.Context(), time.Now().Add(time.Hour))
@@ -363,10 +363,7 @@ func TestLateQuestionsKeepTheProgram(t *testing.T) {
 func TestLateWorkKeepsTheProgram(t *testing.T) {
 	t.Parallel()
 	r := tardy(t, nil)
-	r.run()
-	call := r.start("shop", "slow", "")
-	r.timeOut(call)
-	r.until(call.ID, inbox.Uncertain)
+	call := r.givenUp("slow")
 	r.CloseIdle(t.Context(), time.Now().Add(30*time.Minute))
 	r.start("shop", "finish", "")
 	if got := text(t, r.until(call.ID, inbox.Done)); got != "late" {
@@ -378,10 +375,7 @@ func TestLateWorkKeepsTheProgram(t *testing.T) {
 func TestLateReplyThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	r := tardy(t, nil)
-	r.run()
-	call := r.start("shop", "unsure", "")
-	r.timeOut(call)
-	r.until(call.ID, inbox.Uncertain)
+	r.givenUp("unsure")
 	r.start("shop", "finish", "")
 	for end := time.Now().Add(30 * time.Second); r.Servers(ada)[0].State == host.Connected; {
 		if time.Now().After(end) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/parley-mcp/parley/inbox"
+	"github.com/parley-mcp/parley/internal/wiretap"
 )
 
 // A refusal is a row of the table of JSON-RPC errors that servers get for their
@@ -53,13 +54,11 @@ var refusals = map[refusal]struct {
 	refuseShow:   {codeServerError, ReasonRefused, "the rules of this host do not allow the question: {}"},
 
 	// Limits, of the inbox and of the server's entry.
-	refusal(inbox.ReasonKeepsAsking):      {codeServerError, inbox.ReasonKeepsAsking, overLimit},
-	refusal(inbox.ReasonTooManyRounds):    {codeServerError, inbox.ReasonTooManyRounds, overLimit},
-	refusal(inbox.ReasonTooManyQuestions): {codeServerError, inbox.ReasonTooManyQuestions, overLimit},
-	refusal(inbox.ReasonTooLarge):         {codeServerError, inbox.ReasonTooLarge, overLimit},
+	refusal(inbox.ReasonKeepsAsking):      {codeServerError, inbox.ReasonKeepsAsking, wiretap.OverLimit},
+	refusal(inbox.ReasonTooManyRounds):    {codeServerError, inbox.ReasonTooManyRounds, wiretap.OverLimit},
+	refusal(inbox.ReasonTooManyQuestions): {codeServerError, inbox.ReasonTooManyQuestions, wiretap.OverLimit},
+	refusal(inbox.ReasonTooLarge):         {codeServerError, inbox.ReasonTooLarge, wiretap.OverLimit},
 }
-
-const overLimit = "more than this host accepts"
 
 // refuse returns the error of a row.
 func refuse(which refusal) *jsonrpc.Error { return refuseWith(which, "") }

@@ -110,8 +110,10 @@ type ask struct {
 	over  bool      // past MaxOpen: the answer is the error overLimit
 }
 
-// overLimit is how the host refuses questions over its limits, too.
-const overLimit = `{"code":-32000,"message":"more than this host accepts","data":{"reason":"too_many_questions"}}`
+// OverLimit is the message of the error for questions over a limit, here and of the host.
+const OverLimit = "more than this host accepts"
+
+const overLimit = `{"code":-32000,"message":"` + OverLimit + `","data":{"reason":"too_many_questions"}}`
 
 // New returns a tap for one connection. opts may be nil.
 func New(opts *Options) *Tap {
